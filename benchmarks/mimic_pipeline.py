@@ -66,7 +66,7 @@ def run_step(work: Path, name: str, videos: int) -> None:
 def pandas_selection(work: Path, videos: int) -> None:
     """What the step select does, as one would write it in pandas."""
     import numpy as np
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
     table = pd.read_parquet(work / "clean" / "videos")
     comments = pd.read_parquet(work / "clean" / "comments")

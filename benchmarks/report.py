@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.support.view_kit import write_large
 
-from vivant.report.html import write_report
+from vivant.reporting.html import write_report
 from vivant.runs.run import load_run
 
 SECONDS_LIMIT = 10.0
@@ -33,7 +33,7 @@ def main(count: int) -> int:
         start = time.process_time()
         for path in paths:
             run = load_run(path)
-            _ = (run.samples(), run.records())
+            _ = (run.dir.samples(), run.records())
         peer = time.process_time() - start
         start, cpu = time.perf_counter(), time.process_time()
         file = write_report(paths, root / "report.html")

@@ -1,7 +1,8 @@
-"""Write what is derived from the declarations of options: `evaluate`'s signature and `docs/reference/options.md`.
+"""Write what is derived from the declarations of options: `evaluate`'s signature, the types of its arguments
+(`engine/run_arguments.py`) and `docs/reference/options.md`.
 
-python tools/option_reference.py            write both
-python tools/option_reference.py --check    exit with 1 where either is out of date
+python tools/option_reference.py            write them
+python tools/option_reference.py --check    exit with 1 where one is out of date
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from vivant.models import request_limits
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "vivant" / "engine" / "evaluation.py"
+ARGUMENTS = ROOT / "src" / "vivant" / "engine" / "run_arguments.py"
 PAGE = ROOT / "docs" / "reference" / "options.md"
 _POSITIONAL = ("selectors", "model")
 _ALIASES = {
@@ -97,6 +99,56 @@ def update_source(source: str) -> str:
     return "\n".join([*lines[: function.lineno - 1], *head, *lines[end:]]) + "\n"
 
 
+_FRAMES = ("frames", "fps", "every", "max_frames")
+
+
+def format_argument_types() -> str:
+    """The module with the arguments of `evaluate` as types, for functions that pass them on."""
+    options = [o for name, o in declared_options(RunOptions).items() if name not in _POSITIONAL]
+    sweep = [f"    {o.name}: {format_type(o.argument_type)}" for o in options if o.name not in _FRAMES]
+    frames = [f"    {o.name}: {format_type(o.argument_type)}" for o in options if o.name in _FRAMES]
+    return (
+        "\n".join(
+            [
+                *_ARGUMENTS_HEAD.strip().splitlines(),
+                "",
+                *sweep,
+                *_ARGUMENTS_NEXT.rstrip().splitlines(),
+                "",
+                *frames,
+            ]
+        )
+        + "\n"
+    )
+
+
+_ARGUMENTS_HEAD = '''
+"""The arguments of `vivant.evaluate` as types. Written by `make reference` from `engine/options.py`; do not edit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypedDict
+
+from vivant.core.types import Control, Decoding, FramePolicy
+from vivant.engine.options import AnswerBy, CacheUse, ExecutorName
+from vivant.engine.retry import RetryPolicy
+from vivant.models.request_limits import OnTooLarge
+
+
+class SweepArguments(TypedDict, total=False):
+    """What `vivant.sweep` takes besides benchmarks, model and numbers of frames."""
+
+'''
+_ARGUMENTS_NEXT = '''
+
+class RunArguments(SweepArguments, total=False):
+    """What `vivant.evaluate` takes besides benchmarks and model."""
+
+'''
+
+
 def format_page() -> str:
     """The reference page, in Markdown."""
     lines = [
@@ -116,7 +168,7 @@ def format_page() -> str:
         lines += [_format_row(option) for option in options if option.spec.panel == panel]
     lines += ["", "## Judges", ""]
     lines += [
-        "For answers that a judge scores; in Python, `vivant.judge_run(run, [vivant.JudgeOptions(…)])`.",
+        "For answers that a judge scores; in Python, `vivant.judge(run, [vivant.JudgeOptions(…)])`.",
         "",
     ]
     lines += ["| option | Python | default | meaning |", "|---|---|---|---|"]
@@ -158,12 +210,12 @@ def _format_default(option: DeclaredOption) -> str:
 def main() -> None:
     """Write, or check."""
     source = SOURCE.read_text(encoding="utf-8")
-    new = {SOURCE: update_source(source), PAGE: format_page()}
+    new = {SOURCE: update_source(source), ARGUMENTS: format_argument_types(), PAGE: format_page()}
     if "--check" in sys.argv:
         stale = [
             str(path.relative_to(ROOT))
             for path, text in new.items()
-            if path.read_text(encoding="utf-8") != text
+            if not path.exists() or path.read_text(encoding="utf-8") != text
         ]
         if stale:
             sys.exit(f"Out of date, run python tools/option_reference.py: {', '.join(stale)}")

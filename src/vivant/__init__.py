@@ -2,7 +2,11 @@
 
 >>> import vivant
 >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=20)
->>> vivant.load_run(run.dir.path).scores("strict")
+>>> run.table(by="variant")
+
+`evaluate` and `evaluate_async` run a model; `load_run` and `load_runs` read what is there; `table`, `compare`, `sweep`,
+`controls`, `repeats` and `permutations` give tables; `judge` scores free answers; `report`, `figures` and `export`
+write files.
 """
 
 from __future__ import annotations
@@ -11,35 +15,61 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vivant.api import (
+        Comparison,
         Decoding,
         FramePolicy,
         JudgeOptions,
         ModelOptions,
         RetryPolicy,
         Run,
+        Sweep,
+        Table,
         VivantError,
         compare,
+        controls,
         evaluate,
+        evaluate_async,
+        export,
+        figures,
         import_predictions,
-        judge_run,
+        judge,
         load_run,
+        load_runs,
+        permutations,
+        repeats,
+        report,
+        sweep,
+        table,
     )
 
 __version__ = "0.1.0"
 __all__ = [
+    "Comparison",
     "Decoding",
     "FramePolicy",
     "JudgeOptions",
     "ModelOptions",
     "RetryPolicy",
     "Run",
+    "Sweep",
+    "Table",
     "VivantError",
     "__version__",
     "compare",
+    "controls",
     "evaluate",
+    "evaluate_async",
+    "export",
+    "figures",
     "import_predictions",
-    "judge_run",
+    "judge",
     "load_run",
+    "load_runs",
+    "permutations",
+    "repeats",
+    "report",
+    "sweep",
+    "table",
 ]
 
 
@@ -53,4 +83,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

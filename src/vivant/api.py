@@ -1,32 +1,274 @@
-"""What `import vivant` offers: evaluate models, load and compare runs, judge answers, import predictions.
+"""What `import vivant` offers, for scripts and notebooks. The command line calls the same functions.
 
-Messages go to the logger `vivant`: `logging.basicConfig(level="INFO")` shows them.
+Messages go to the logger `vivant`: `logging.basicConfig(level="INFO")` shows them, and
+`logging.getLogger("vivant").setLevel("WARNING")` switches progress off.
 """
 
 from __future__ import annotations
 
-from vivant.analysis.comparison import compare
-from vivant.core.errors import VivantError
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Unpack
+
+from vivant.analysis.comparison import Comparison, compare
+from vivant.benchmarks.base import Protocol
+from vivant.core.arguments import as_strings
+from vivant.core.errors import UsageError, VivantError
+from vivant.core.table import Table
 from vivant.core.types import Decoding, FramePolicy
-from vivant.engine.evaluation import evaluate
+from vivant.engine.evaluation import evaluate, evaluate_async
+from vivant.engine.option_parsing import make_options
 from vivant.engine.retry import RetryPolicy
-from vivant.judging.judge_run import judge_run
+from vivant.engine.sweep import Sweep
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import ModelOptions
 from vivant.runs.importing import import_predictions
-from vivant.runs.run import Run, load_run
+from vivant.runs.run import Run, RunLike, load_run, load_runs
+
+if TYPE_CHECKING:
+    from vivant.engine.run_arguments import SweepArguments
 
 __all__ = [
+    "Comparison",
     "Decoding",
     "FramePolicy",
     "JudgeOptions",
     "ModelOptions",
     "RetryPolicy",
     "Run",
+    "Sweep",
+    "Table",
     "VivantError",
     "compare",
+    "controls",
     "evaluate",
+    "evaluate_async",
+    "export",
+    "figures",
     "import_predictions",
-    "judge_run",
+    "judge",
     "load_run",
+    "load_runs",
+    "permutations",
+    "repeats",
+    "report",
+    "sweep",
+    "table",
 ]
+
+
+def table(
+    runs: RunLike | Sequence[RunLike],
+    by: str | Sequence[str] = (),
+    where: str | Sequence[str] = (),
+    *,
+    protocol: Protocol | None = None,
+    layout: str | None = None,
+    published: bool = False,
+    chance_corrected: bool = False,
+    intervals: Literal["auto", "bootstrap"] = "auto",
+    values: Mapping[str, Any] | None = None,
+) -> Table:
+    """Scores of one or several runs, with intervals, n, errors and unparsed replies. `vivant table` prints it.
+
+    >>> vivant.table("runs", by="variant")
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        by: Facets to group by, such as `variant`. A run that does not have them keeps one line.
+        where: Conditions on samples, as `facet=value`.
+        protocol: `paper` or `strict`. None takes the first that all benchmarks have.
+        layout: A benchmark's own table in place of this one, such as `mime:1`; it takes only `protocol`.
+        published: Add the papers' own figures.
+        chance_corrected: Add the score with chance as 0.
+        intervals: `bootstrap` resamples clusters in place of formulas.
+        values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
+    """
+    from vivant.runs.overview import build_layout, build_overview
+
+    loaded = load_runs(runs)
+    if layout is not None:
+        if by or where or published or chance_corrected or values or intervals != "auto":
+            raise UsageError(f"The layout {layout} has its own groups and columns; it takes `protocol` alone")
+        return build_layout(layout, loaded, protocol)
+    return build_overview(
+        loaded,
+        protocol,
+        as_strings(by),
+        as_strings(where),
+        published,
+        chance_corrected=chance_corrected,
+        intervals=intervals,
+        values=values,
+    )
+
+
+def repeats(
+    runs: RunLike | Sequence[RunLike], where: str | Sequence[str] = (), *, protocol: Protocol | None = None
+) -> Table:
+    """Runs made with `repeat`: spread, pass@k, agreement of answers. `vivant table --repeats` prints it.
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        where: Conditions on samples, as `facet=value`.
+        protocol: `paper` or `strict`.
+    """
+    from vivant.reporting.robustness import build_repeats_table
+
+    return build_repeats_table(load_runs(runs), protocol, as_strings(where))
+
+
+def permutations(
+    runs: RunLike | Sequence[RunLike], where: str | Sequence[str] = (), *, protocol: Protocol | None = None
+) -> list[Table]:
+    """Runs made with `permute`: consistent accuracy, preference for places. `vivant table --permutations` prints it.
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        where: Conditions on samples, as `facet=value`.
+        protocol: `paper` or `strict`.
+    """
+    from vivant.reporting.robustness import build_permutation_tables
+
+    return build_permutation_tables(load_runs(runs), protocol, as_strings(where))
+
+
+def controls(
+    runs: RunLike | Sequence[RunLike],
+    by: str | Sequence[str] = (),
+    where: str | Sequence[str] = (),
+    *,
+    protocol: Protocol | None = None,
+) -> Table:
+    """A run and others of its model with `control`: what is left without pictures, without order.
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        by: Facets to group by.
+        where: Conditions on samples, as `facet=value`.
+        protocol: `paper` or `strict`.
+    """
+    from vivant.reporting.robustness import build_controls_table
+
+    return build_controls_table(load_runs(runs), protocol, as_strings(by), as_strings(where))
+
+
+def sweep(
+    selectors: str | Sequence[str],
+    model: str,
+    *,
+    frames: Sequence[int],
+    figure: str | Path | None = None,
+    **options: Unpack[SweepArguments],
+) -> Sweep:
+    """Evaluate with several numbers of frames, one run each; each video is decoded once.
+
+    >>> vivant.sweep("mmrv", "openai/gpt-4o-mini", frames=[8, 16, 32], data="mini").table()
+
+    Args:
+        selectors: As for `evaluate`.
+        model: As for `evaluate`.
+        frames: Numbers of frames.
+        figure: Where to draw the curve (.svg, .pdf, .png); needs matplotlib.
+        options: Everything else that `evaluate` takes, besides its choices of frames.
+    """
+    from vivant.engine.sweep import run_sweep
+
+    made = make_options(selectors=selectors, model=model, **options)
+    points = run_sweep(made, frames)
+    if len(points) < len(set(frames)):
+        raise KeyboardInterrupt("Stopped. The same call resumes the sweep")
+    if figure is not None:
+        from vivant.reporting.figures import draw_sweep
+
+        draw_sweep(points, Path(figure))
+    return Sweep(tuple(points))
+
+
+def judge(
+    run: Run | str | Path,
+    judges: str | JudgeOptions | Sequence[str | JudgeOptions],
+    *,
+    protocol: Protocol | None = None,
+) -> Run:
+    """Have a run's free answers judged, and return the run; verdicts that are there are not asked for again.
+
+    >>> vivant.judge("runs/mmie-gpt", "openai/gpt-4o").table()
+
+    Args:
+        run: A run, or its directory.
+        judges: Models that judge, as `openai/NAME`, or `JudgeOptions` for all that can be said about one.
+        protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
+    """
+    from vivant.judging.judge_run import judge_run
+
+    loaded = run if isinstance(run, Run) else load_run(run)
+    named = [judges] if isinstance(judges, str | JudgeOptions) else judges
+    options = [JudgeOptions(model=each) if isinstance(each, str) else each for each in named]
+    outcome = judge_run(loaded, options, protocol)
+    if outcome.stopped:
+        raise KeyboardInterrupt(f"Stopped after {outcome.done} verdicts. The same call goes on")
+    return loaded
+
+
+def report(
+    runs: RunLike | Sequence[RunLike],
+    out: str | Path = "report.html",
+    *,
+    protocol: Protocol | None = None,
+    title: str = "",
+) -> Path:
+    """Write a report on runs, one HTML file that opens from disk with no network, and return its path.
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        out: The file to write.
+        protocol: `paper` or `strict`. None takes the first that all benchmarks have.
+        title: The page's title. Default: models and benchmarks.
+    """
+    from vivant.reporting.html import write_report
+
+    return write_report(runs, out, protocol, title)
+
+
+def figures(
+    runs: RunLike | Sequence[RunLike],
+    out: str | Path,
+    *,
+    form: Literal["svg", "pdf", "png"] = "svg",
+    protocol: Protocol | None = None,
+) -> list[Path]:
+    """Draw what the benchmarks' papers draw, and return the files. Needs matplotlib.
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        out: The folder to draw into.
+        form: Kind of file.
+        protocol: `paper` or `strict`.
+    """
+    from vivant.reporting.figures import draw_all
+    from vivant.runs.overview import score_runs
+
+    return draw_all(score_runs(load_runs(runs), protocol), Path(out), f".{form}")
+
+
+def export(
+    run: Run | str | Path,
+    kind: str,
+    out: str | Path,
+    *,
+    protocol: Protocol | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write a run in a benchmark's native files, so that the original scripts can read them; return the files.
+
+    Args:
+        run: A run, or its directory.
+        kind: A native format; `vivant benchmarks show NAME` lists them.
+        out: The folder to write to.
+        protocol: `paper` or `strict`.
+        values: Scoring settings other than the defaults.
+    """
+    from vivant.runs.exporting import export_run
+
+    return export_run(run if isinstance(run, Run) else load_run(run), kind, out, protocol, values)

@@ -12,10 +12,10 @@ import pytest
 import vivant
 from tests.support.helpers import vivant as command
 from tests.support.runs_kit import TASK, answer, make_run, quiz, run_of
+from vivant.analysis.comparison_table import build_comparison_table, format_p, write_flips
 from vivant.core.errors import UsageError
 from vivant.core.table import to_text
 from vivant.core.types import Option, Record, Reply
-from vivant.report.comparison import build_comparison_table, format_p, write_flips
 
 
 @pytest.fixture

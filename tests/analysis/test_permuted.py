@@ -24,7 +24,7 @@ from vivant.core.randomness import nth_permutation
 from vivant.core.types import Option, Sample, job_key
 from vivant.engine import permutations as permute
 from vivant.engine.plan import make_plan
-from vivant.report.robustness import build_permutation_tables
+from vivant.reporting.robustness import build_permutation_tables
 from vivant.runs.directory import RunError
 from vivant.runs.settings import RunSettings
 

@@ -26,7 +26,7 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
 from vivant.core.types import Record, Reply
 from vivant.judging.options import JudgeOptions
-from vivant.report.reasoning import build_reasoning_tables
+from vivant.reporting.reasoning import build_reasoning_tables
 from vivant.runs.run import Run
 
 THOUGHT = (

@@ -18,8 +18,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply
-from vivant.report.overview import build_overview
-from vivant.report.robustness import build_controls_table, build_repeats_table
+from vivant.reporting.robustness import build_controls_table, build_repeats_table
+from vivant.runs.overview import build_overview
 from vivant.runs.run import load_run
 
 

@@ -185,7 +185,7 @@ def test_help_fits_two_screens_and_help_all_shows_everything(command: str, tmp_p
     everything = vivant(command, "--help-all", cwd=tmp_path, env=narrow).stdout
     options = {option.flag for option in declared_options(RunOptions).values() if option.flag}
     if command == "sweep":
-        options -= {"--fps", "--every", "--max-frames"}
+        options -= {"--recipe", "--fps", "--every", "--every-start", "--max-frames"}
     shown = {line.split()[0].rstrip(",") for line in everything.splitlines() if line.startswith("  --")}
     assert options <= shown
     assert set(flags) < shown

@@ -65,11 +65,13 @@ CHANGES: dict[str, Any] = {
     "repeat": 2,
     "permute": 2,
     "seed": 1,
-    "prompts": {"jsonl": "{question}"},
+    "prompts": {"choices.zero-shot": "Which?"},
     "frames": 4,
     "fps": 2.0,
     "every": 3,
     "longest_side": 100,
+    "spread": "middles",
+    "jpeg_quality": 75,
     "audio": True,
     "max_tokens": 9,
     "temperature": 0.5,
@@ -121,6 +123,9 @@ def test_one_string_is_one_value_and_never_its_letters() -> None:
         ({"max_frames": 4}, "--max-frames goes with --fps or --every"),
         ({"fps": 0.0}, "--fps 0.0: must be above 0"),
         ({"address": "auto"}, "add --executor ray"),
+        ({"every_start": "kth"}, "--every-start goes with --every"),
+        ({"spread": "middle"}, "Unknown spread 'middle'; did you mean 'middles'"),
+        ({"jpeg_quality": 101}, "--jpeg-quality 101: must be at most 100"),
         ({"budget_time": "soon"}, "--budget-time soon: write seconds"),
     ],
 )
@@ -139,3 +144,26 @@ def test_what_is_said_outright_goes_over_a_whole_policy(tmp_path: Path) -> None:
     named = make_options(selectors="mime", model="mine", models=models, temperature=0.5)
     assert (named.model, named.limits) == ("openai/x", {"max_context_len": 9})
     assert named.decoding_settings == Decoding(max_tokens=7, temperature=0.5)
+
+
+def test_limits_can_be_left_to_the_server(tmp_path: Path) -> None:
+    path = questions(tmp_path, 1, pictures=False)
+    options = make_options(
+        selectors=path,
+        model="openai/x",
+        base_url="http://127.0.0.1:9/v1",
+        max_tokens="server",
+        temperature="server",
+    )
+    job = next(plan_run(options).plan.jobs())
+    assert (job.decoding.max_tokens, job.decoding.temperature) == (None, None)
+    usual = make_options(selectors=path, model="openai/x", base_url="http://127.0.0.1:9/v1")
+    assert next(plan_run(usual).plan.jobs()).decoding.max_tokens
+
+
+def test_frames_are_described_in_full_by_options() -> None:
+    options = make_options(
+        selectors="mime", model="random", every=30, every_start="kth", longest_side=512, jpeg_quality=75
+    )
+    expected = FramePolicy(select="every", every=30, every_start="kth", longest_side=512, quality=75)
+    assert options.frame_policy == expected

@@ -16,9 +16,9 @@ from vivant.core.errors import UsageError
 from vivant.core.table import render
 from vivant.engine.evaluation import evaluate, plan_run, run_plan
 from vivant.engine.option_parsing import make_options
-from vivant.report.overview import build_overview
-from vivant.report.usage import describe_usage
+from vivant.reporting.usage import describe_usage
 from vivant.runs.directory import RunError
+from vivant.runs.overview import build_overview
 from vivant.runs.run import Run
 
 THINKER = "openai/Qwen/Qwen3-VL-8B-Thinking"

@@ -22,7 +22,7 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import decide_winner, judge_pairs
-from vivant.report.judges import build_judge_tables, describe_people
+from vivant.reporting.judges import build_judge_tables, describe_people
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
 

@@ -141,3 +141,27 @@ def test_arrangements() -> None:
 def test_senseless_policies_are_refused(policy: FramePolicy, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         check_policy(policy)
+
+
+def test_each_kth_frame_is_counted_from_zero_or_from_one() -> None:
+    assert chosen(even(100), select="every", every=30) == [0, 30, 60, 90]
+    assert chosen(even(100), select="every", every=30, every_start="kth") == [29, 59, 89]
+    assert chosen(even(30), select="every", every=30, every_start="kth") == [29]
+    with pytest.raises(MediaError, match=r"29 frames.*--every-start kth"):
+        chosen(even(29), select="every", every=30, every_start="kth")
+
+
+@pytest.mark.parametrize("length", [9, 61, 90, 143, 600])
+def test_frames_from_the_middles_of_equal_parts(length: int) -> None:
+    import numpy as np
+
+    # InternVL's rule and MiniCPM's, as their own code states them.
+    size = float(length - 1) / 8
+    segments = [int(0 + (size / 2) + np.round(size * i)) for i in range(8)]
+    assert chosen(even(length), count=8, spread="segments") == segments
+    gap = length / 5
+    assert chosen(even(length), count=5, spread="middles") == [int(i * gap + gap / 2) for i in range(5)]
+    # One frame of those at whole seconds: the middle one, of two the later.
+    seconds = list(range(0, length, 30))
+    one = chosen(even(length), select="fps", fps=1.0, cap=1, spread="middles")
+    assert one == [seconds[len(seconds) // 2]]

@@ -34,7 +34,7 @@ from vivant.models.request_limits import (
     iter_pictures,
     measure_request_bytes,
 )
-from vivant.report.overview import build_overview
+from vivant.runs.overview import build_overview
 
 
 def noise(width: int, height: int, seed: int = 0, kind: str = "JPEG", time: float | None = None) -> Picture:

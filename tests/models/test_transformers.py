@@ -157,6 +157,22 @@ def test_where_a_reply_ends_decides_its_status(engine: Callable[..., Any]) -> No
     assert stop not in stopped.text
 
 
+def test_thoughts_have_room_besides_the_answer_and_switches_reach_the_template(
+    engine: Callable[..., Any],
+) -> None:
+    loaded = engine("llava")
+    loaded._thinking_room, loaded._template = 9, {"enable_thinking": False}
+    kept = loaded._processor.chat_template
+    loaded._processor.chat_template = kept + "{% if enable_thinking is false %}<think></think>{% endif %}"
+    try:
+        reply = loaded.generate([request(RED, max_tokens=3)])[0]
+        tail = loaded._tokenizer.decode(loaded._inputs([request(RED)])["input_ids"][0])
+    finally:
+        loaded._thinking_room, loaded._template, loaded._processor.chat_template = 0, {}, kept
+    assert reply.tokens_out == 12
+    assert tail.replace(" ", "").endswith("<think></think>")
+
+
 def test_sampling_is_seeded(engine: Callable[..., Any]) -> None:
     loaded = engine("gemma")
     hot = msgspec.structs.replace(request(RED, temperature=2.0, max_tokens=12), seed=5)

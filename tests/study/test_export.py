@@ -27,8 +27,8 @@ from vivant.benchmarks.registry import select
 from vivant.build.mime.labels import read_labels
 from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.judging.human_scores import read_human_scores
-from vivant.report.overview import build_overview
 from vivant.runs.importing import import_human
+from vivant.runs.overview import build_overview
 from vivant.runs.run import load_run
 from vivant.study.design import Kind, StudyItem
 from vivant.study.export import export_study
@@ -134,7 +134,7 @@ def test_choices_become_a_run_that_tables_show_as_human(tmp_path: Path) -> None:
         assert row.value == pytest.approx(100 * 14 / 18)
     record = next(iter(run.records().values()))
     assert [record.options[k].text for k in range(4)] == [
-        run.samples()[0].options[k].text for k in record.order
+        run.dir.samples()[0].options[k].text for k in record.order
     ]
     assert any(str(tmp_path / "out" / "run") in hint for hint in done.hints)
 

@@ -71,7 +71,7 @@ def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database
     assert sorted(str(line[4]) for line in people.values()) == ["0 of 1"] + ["1 of 1"] * (made.places - 1)
     export_study(collected, tmp_path / "out")
     run = load_run(tmp_path / "out" / "run")
-    samples = {sample.id: sample for sample in run.samples() if sample.task == "mime/mcq"}
+    samples = {sample.id: sample for sample in run.dir.samples() if sample.task == "mime/mcq"}
     chosen = [(samples[r.id], r) for r in run.records().values() if r.task == "mime/mcq"]
     scores = MIME.score(chosen, ScoreSettings(protocol="strict", style=run.manifest.style))
     assert (run.model, len(scores)) == ("human", 24)

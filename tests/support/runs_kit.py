@@ -61,7 +61,7 @@ def make_run(
     samples: Sequence[Sample],
     records: Sequence[Record],
     *,
-    model: str = "m",
+    model: str | Mapping[str, object] = "m",
     style: str = "zero-shot",
     control: Control = "none",
     **settings: object,
@@ -70,7 +70,7 @@ def make_run(
     settled = msgspec.convert(
         {
             "tasks": (TASK,),
-            "model": {"model": model},
+            "model": {"model": model} if isinstance(model, str) else model,
             "style": style,
             "data": {TASK: digest(samples)[:16]},
             "control": control,
@@ -79,7 +79,8 @@ def make_run(
         RunSettings,
     )
     directory = RunDir(path)
-    manifest = new_manifest(path, model, settled, planned={TASK: len(samples)}, roots={TASK: ""})
+    name = model if isinstance(model, str) else str(model["model"])
+    manifest = new_manifest(path, name, settled, planned={TASK: len(samples)}, roots={TASK: ""})
     directory.create(manifest, samples)
     with LogWriter(directory.log_file) as log:
         for record in records:

@@ -124,7 +124,7 @@ def test_mimes_experiment_runs_on_the_mini(tmp_path: Path) -> None:
     result = train(content, tmp_path)
     assert result.finished and result.steps == 3 and result.accuracy is not None
     (folder,) = (tmp_path / "out" / "evaluations").iterdir()
-    seen = {sample.cluster for sample in Run(folder).samples()}
+    seen = {sample.cluster for sample in Run(folder).dir.samples()}
     assert seen <= set(Split(part="validation").select_values(load_samples("mime/mcq")))
 
 
@@ -137,7 +137,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, Path]:
     with scores.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["id", "score"])
-        table.writerows((sample.id, number % 7) for number, sample in enumerate(run.samples()))
+        table.writerows((sample.id, number % 7) for number, sample in enumerate(run.dir.samples()))
     out = folder / "judge" / "questions.jsonl"
     write_judge_data([run], scores, out, held_out=0.4)
     return run, scores, out

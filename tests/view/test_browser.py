@@ -16,7 +16,7 @@ from tests.support.browser_kit import open_browser, record_problems, run_viewer
 from tests.support.view_kit import choice_samples, make_records, write_large, write_run
 from vivant.core.types import Option, Reply
 from vivant.engine.evaluation import evaluate
-from vivant.report.html import write_report
+from vivant.reporting.html import write_report
 
 LOOKER = """
 from vivant.models.base import Capabilities

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -27,9 +28,11 @@ from vivant.benchmarks.summary import (
 )
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
+from vivant.core.table import Table
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
-from vivant.runs.run import Run, common_protocol, load_run
+from vivant.runs.overview import list_run_distinctions
+from vivant.runs.run import Run, RunLike, common_protocol, load_runs
 from vivant.runs.settings import list_differences
 
 
@@ -80,6 +83,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     flips: tuple[Flip, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each run."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """By run, what is not as by default and not so in all runs: `blind, 16 frames`."""
     notes: tuple[str, ...] = ()
     """How the runs differ besides the model, and what else limits the comparison."""
     protocol: Protocol = "paper"
@@ -89,9 +94,21 @@ class Comparison(Struct, frozen=True, kw_only=True):
         """How many tests Holm's correction is over."""
         return sum(pair.result.p is not None for pair in self.pairs)
 
+    def table(self) -> Table:
+        """One line per comparison; p values are corrected over all of them."""
+        from vivant.analysis.comparison_table import build_comparison_table
+
+        return build_comparison_table(self)
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
 
 def compare(
-    runs: Sequence[Run | str | Path] | Run | str | Path,
+    runs: RunLike | Sequence[RunLike],
     *,
     protocol: Protocol | None = None,
     by: str | Sequence[str] = (),
@@ -99,6 +116,7 @@ def compare(
     between: str | Sequence[str] = (),
     match: str | Sequence[str] | None = None,
     rest: bool = False,
+    values: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Every run with every other, on each task and each group of samples that `by` names.
 
@@ -107,22 +125,36 @@ def compare(
 
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        protocol: `paper` or `strict`. None takes the first that all benchmarks have.
+        by: Facets to group by.
+        where: Conditions on samples, as `facet=value`.
+        between: Facets whose values are compared inside each run.
+        match: With `between`: pair samples of a cluster that agree in these; empty pairs nothing. Default: all facets
+            that the data cross with it.
+        rest: With `between`: each value against all others together.
+        values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
     """
     by, where, between = as_strings(by), as_strings(where), as_strings(between)
     match = None if match is None else as_strings(match)
-    items = [runs] if isinstance(runs, Run | str | Path) else runs
-    loaded = [run if isinstance(run, Run) else load_run(run) for run in items]
+    named = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    paths = [(run.dir.path if isinstance(run, Run) else Path(run)).resolve() for run in named]
+    if len(set(paths)) < len(paths):
+        raise UsageError("A run is named twice; name each run once")
+    loaded = load_runs(named)
     protocol = common_protocol(loaded, protocol)
     if between:
         from vivant.analysis.group_comparison import compare_groups
 
-        return compare_groups(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
-    if len({run.dir.path.resolve() for run in loaded}) < len(loaded):
-        raise UsageError("A run is named twice; name each run once")
+        return compare_groups(
+            loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest, values=values
+        )
     if len(loaded) < 2:
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
     names = name_runs(loaded)
-    parts = {name: _by_task(run, protocol, where) for name, run in zip(names, loaded, strict=True)}
+    parts = {name: _by_task(run, protocol, where, values) for name, run in zip(names, loaded, strict=True)}
     pairs: list[RunPair] = []
     flips: list[Flip] = []
     notes: list[str] = []
@@ -144,6 +176,7 @@ def compare(
         pairs=tuple(correct_p_values(pairs)),
         flips=tuple(flips),
         models={name: run.model for name, run in zip(names, loaded, strict=True)},
+        settings=dict(zip(names, list_run_distinctions(loaded), strict=True)),
         notes=tuple(dict.fromkeys(notes)),
         protocol=protocol,
     )
@@ -164,8 +197,10 @@ def correct_p_values(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
         yield msgspec.structs.replace(pair, adjusted=p)
 
 
-def _by_task(run: Run, protocol: Protocol, where: Sequence[str]) -> dict[str, ScoredRun]:
-    return {part.task: part for part in restrict(run.scores(protocol), where)}
+def _by_task(
+    run: Run, protocol: Protocol, where: Sequence[str], values: Mapping[str, Any] | None
+) -> dict[str, ScoredRun]:
+    return {part.task: part for part in restrict(run.scores(protocol, values), where)}
 
 
 def _compare_task(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 from vivant.analysis.comparison import Comparison, RunPair, correct_p_values, name_runs
 from vivant.benchmarks import registry, summary
@@ -31,6 +32,7 @@ def compare_groups(
     where: Sequence[str] = (),
     match: Sequence[str] | None = None,
     rest: bool = False,
+    values: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """The values of each facet of `between`, pair by pair, or each against all others (`rest`).
 
@@ -45,7 +47,7 @@ def compare_groups(
     notes: list[str] = []
     names = name_runs(runs)
     for name, run in zip(names, runs, strict=True):
-        for part in summary.restrict(run.scores(protocol), where):
+        for part in summary.restrict(run.scores(protocol, values), where):
             for facet in dict.fromkeys(between):
                 task_pairs = _compare_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
                 if not task_pairs:

@@ -18,6 +18,7 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.rubric import JudgeInfo
 from vivant.benchmarks.task_options import TaskOption, parse_values
+from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.randomness import nth_permutation, shuffled_indices
 from vivant.core.types import Message, Option, Record, Sample, Score
@@ -41,6 +42,8 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     """Expected value of a guess, on the scale of `Score.value`; None where it depends on the sample."""
     judged: bool = False
     """Scored by a judge (see `Benchmark.judged`), so that without one there is no score."""
+    similarity: bool = False
+    """Scored by text similarity, which needs the sentence model: `vivant data get minilm`."""
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -124,6 +127,9 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     path: str = ""
     """The run's directory."""
 
+    def __repr__(self) -> str:  # the rows may be many megabytes
+        return f"<ScoredRun {self.run}: {self.task}, protocol {self.protocol}, {len(self.rows)} rows>"
+
 
 class Published(Struct, frozen=True, kw_only=True):
     """A figure from a paper or a leaderboard, shown beside our own and marked as published."""
@@ -179,6 +185,8 @@ class Benchmark(ABC):
     """`paper` is for a published way of scoring that must be reproduced to the digit."""
     settings: ClassVar[Mapping[str, Any]] = {}
     """Scoring settings and their defaults."""
+    prompt_texts: ClassVar[Mapping[str, PromptText] | None] = None
+    """Texts that `--prompts` may replace, by name. A name that is none of them is an error; None allows any."""
     task_options: ClassVar[tuple[TaskOption, ...]] = ()
     """What only this benchmark understands: which of several files to read, say (`--task-option NAME=VALUE`)."""
     unparsed_value: ClassVar[float | None] = 0.0
@@ -244,6 +252,14 @@ class Benchmark(ABC):
             if task.name == short:
                 return task
         raise UsageError(f"{self.name} has no task '{short}'; it has {', '.join(t.name for t in self.tasks)}")
+
+    def explain_unscorable(self, task: str) -> str:
+        """What scoring a task lacks on this machine, with the remedy; empty where it lacks nothing."""
+        if not self.task(task).similarity:
+            return ""
+        from vivant.metrics.minilm import explain_missing
+
+        return explain_missing()
 
     def chance(self, sample: Sample) -> float | None:
         """Expected value of a guess on this sample."""

@@ -21,6 +21,7 @@ from msgspec import Struct
 from vivant.benchmarks.base import Prompt, PromptContext, Protocol, ScoreSettings, TaskInfo
 from vivant.benchmarks.multiple_choice import MultipleChoice, make_options, user_message
 from vivant.benchmarks.parts import DataFolder
+from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import DataError, VivantError
 from vivant.core.types import Audio, Image, Option, Part, Record, Sample, Score, Text, Video
 
@@ -55,6 +56,11 @@ class Jsonl(MultipleChoice):
     styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot", "bare")
     """`bare` adds nothing to a question but its choices."""
     instructions: ClassVar[Mapping[str, str]] = {**MultipleChoice.instructions, "bare": ""}
+    prompt_texts: ClassVar[Mapping[str, PromptText] | None] = {
+        f"{kind}.{style}": PromptText()
+        for kind in ("choices", "free")
+        for style in ("zero-shot", "cot", "bare")
+    }
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
     protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
     data: ClassVar[DataFolder] = DataFolder("The format is described in docs/your-own-questions.md.")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings
+from vivant.benchmarks.wording import PromptText
 from vivant.core.types import Message, Option, Part, Record, Sample, Score, Text
 
 
@@ -25,6 +26,13 @@ class MultipleChoice(Benchmark):
         "the last line.",
     }
     """What stands below the options, by style. `--prompts` with `choices.STYLE` replaces it."""
+
+    def __init_subclass__(cls) -> None:
+        """Know the texts that may be replaced, unless the subclass phrases its own prompts."""
+        super().__init_subclass__()
+        if "prompt_texts" not in cls.__dict__:
+            own = "prompt" in cls.__dict__
+            cls.prompt_texts = None if own else {f"choices.{style}": PromptText() for style in cls.styles}
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The question with its media in place, the options, the instruction."""

@@ -11,8 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.verdict import Contract
+from vivant.benchmarks.wording import JUDGE, PLACEHOLDER, PromptText
 from vivant.core.fenced_text import RULE, FencedBlock, fence_blocks, fence_code
-from vivant.core.types import Message, Text
+from vivant.core.types import Message, Part, Text, join_texts
+
+_TEXTS = ("role", "scale", "criteria", "message")
 
 
 class JudgeCriterion(Struct, frozen=True):
@@ -22,7 +25,7 @@ class JudgeCriterion(Struct, frozen=True):
     text: str
 
 
-class Rubric(Struct, frozen=True, kw_only=True, dict=True):
+class Rubric(Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
     """Criteria, scale and form of a verdict. Its words are part of a judge's fingerprint."""
 
     name: str
@@ -33,10 +36,27 @@ class Rubric(Struct, frozen=True, kw_only=True, dict=True):
     scale: str
     """How criteria become a figure."""
     contract: Contract
+    materials: tuple[str, ...] = ("question", "answer")
+    """Names of the materials that are judged: the placeholders of a whole message."""
+    message: str = ""
+    """Where it is set, the whole request, with a placeholder for each material: one user message and no other."""
+
+    @property
+    def text_names(self) -> tuple[str, ...]:
+        """The names of its texts in `--judge-prompts`."""
+        return tuple(f"{JUDGE}{self.name}.{part}" for part in _TEXTS)
+
+    def check_text(self, name: str, text: str) -> None:
+        """Raise where a text of a user's own cannot be used."""
+        if name.endswith(".message"):
+            PromptText(placeholders=self.materials, needs=(("question", "answer"),)).check(name, text)
 
     def reworded(self, wording: Mapping[str, str]) -> Rubric:
-        """With a user's own texts: `judge.NAME.role`, `.scale`, and `.criteria` for the whole list."""
-        names = {part: wording.get(f"judge.{self.name}.{part}") for part in ("role", "scale", "criteria")}
+        """With a user's own texts: `judge.NAME.role`, `.scale`, and `.criteria` for the whole list.
+
+        `judge.NAME.message` is the whole request instead.
+        """
+        names = {part: wording.get(f"{JUDGE}{self.name}.{part}") for part in _TEXTS}
         changes = {part: text for part, text in names.items() if text is not None}
         if "criteria" in changes:
             criterion = JudgeCriterion("", changes.pop("criteria"))
@@ -71,13 +91,24 @@ class JudgeQuestion(Struct, frozen=True, kw_only=True, gc=False):
         """Instructions, the fenced material, the form of the verdict.
 
         `again` reminds of the form after a reply that could not be read; what that reply said is not
-        repeated, since it may have been steered by the material.
+        repeated, since it may have been steered by the material. A whole message of the user's own is sent as
+        it is, also then.
         """
+        if self.rubric.message:
+            return (Message("user", self._whole_message()),)
         code = fence_code(self.materials)
         reminder = "An earlier reply did not keep to this form; keep to it exactly.\n" if again else ""
         closing = f"\nThat is all the material. Judge it now.\n{reminder}{self.rubric.contract.ask}"
         user = fence_blocks(self.materials, code, closing)
         return (self.rubric.system, Message("user", user))
+
+    def _whole_message(self) -> tuple[Part, ...]:
+        """The rubric's own message with the materials in place, unfenced, neighbouring texts made one."""
+        blocks = {material.name: material.parts for material in self.materials}
+        pieces: list[Part] = []
+        for index, piece in enumerate(PLACEHOLDER.split(self.rubric.message)):
+            pieces += blocks[piece] if index % 2 and piece in blocks else (Text(piece),)
+        return join_texts(pieces)
 
 
 class JudgeContext(Struct, frozen=True, kw_only=True):

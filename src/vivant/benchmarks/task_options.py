@@ -20,6 +20,8 @@ class TaskOption(Struct, frozen=True, kw_only=True):
     default: bool | int | str | None = None
     kind: Literal["bool", "int", "str"] = "str"
     help: str = ""
+    choices: tuple[str, ...] = ()
+    """The values that a text may have, where they are limited."""
     minimum: int = 0
     """The least value, for `int`."""
     limit: str = ""
@@ -43,6 +45,8 @@ class TaskOption(Struct, frozen=True, kw_only=True):
             if not text.isdecimal() or int(text) < self.minimum:
                 raise UsageError(f"{self.name} is a whole number, {self.minimum} or more, not '{value}'")
             return int(text)
+        if self.choices and str(value) not in self.choices:
+            raise unknown_name_error(self.name, str(value), self.choices)
         return str(value)
 
 

@@ -11,7 +11,7 @@ from typer import Option
 from vivant.analysis import audit as audits
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import write_output
+from vivant.cli.output import get_output_width, write_output
 from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core.errors import unknown_name_error
 
@@ -55,5 +55,5 @@ def audit(
     if form == "json":
         text = msgspec.json.format(msgspec.json.encode(cases), indent=1).decode() + "\n"
     else:
-        text = audits.to_markdown(cases) if form == "markdown" else audits.to_text(cases)
+        text = audits.to_markdown(cases) if form == "markdown" else audits.to_text(cases, get_output_width())
     write_output(text, out)

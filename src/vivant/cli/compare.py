@@ -8,12 +8,12 @@ from typing import Annotated
 from typer import Option
 
 from vivant.analysis.comparison import compare as compare_runs
+from vivant.analysis.comparison_table import build_comparison_table, write_flips
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say, write_tables
-from vivant.cli.parsing import split_values
+from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core.errors import UsageError
-from vivant.report.comparison import build_comparison_table, write_flips
 
 app = CommandApp()
 
@@ -45,6 +45,7 @@ def compare(
         Option("--flips", metavar="FILE", help="Write the samples that flipped (.jsonl or .csv)."),
     ] = None,
     where: o.Where = None,
+    settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     out: o.OutFile = None,
@@ -70,6 +71,7 @@ def compare(
         between=split_values(between),
         match=matched,
         rest=rest,
+        values=parse_pairs(settings, "--set"),
     )
     write_tables([build_comparison_table(comparison)], form, out)
     if flips is not None:

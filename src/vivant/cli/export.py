@@ -7,12 +7,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from vivant.benchmarks import registry
+from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
-from vivant.core.errors import UsageError, unknown_name_error
-from vivant.runs.run import load_run
+from vivant.cli.parsing import parse_pairs
 
 app = CommandApp()
 
@@ -24,25 +23,10 @@ def export(
         str, Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`.")
     ],
     out: Annotated[Path, Option("--out", "-o", help="Folder to write to.")],
+    settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Write a run in a benchmark's native files, so that the original scripts can read them."""
-    loaded = load_run(run)
-    names = {task.partition("/")[0] for task in loaded.manifest.tasks}
-    formats = {form for name in names for form in registry.get(name).native.exports}
-    if kind not in formats:
-        raise unknown_name_error("export format", kind, formats)
-    if loaded.manifest.settings.permute != 1:
-        raise UsageError(f"{run} asks each question in several orders, which no native format can hold")
-    written: list[Path] = []
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        parts = loaded.scores(parse_protocol(protocol))
-        for name in sorted(names):
-            if kind in registry.get(name).native.exports:
-                own = [part for part in parts if part.task.partition("/")[0] == name]
-                written += registry.get(name).native.export(own, kind, out)
-    except OSError as error:
-        raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
-    for path in dict.fromkeys(written):
+    values = parse_pairs(settings, "--set")
+    for path in api.export(run, kind, out, protocol=parse_protocol(protocol), values=values):
         say(f"Written: {path}")

@@ -7,12 +7,10 @@ from typing import Annotated, Literal
 
 from typer import Option
 
+from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
-from vivant.report.figures import draw_all
-from vivant.report.overview import score_runs
-from vivant.runs.run import load_run
 
 app = CommandApp()
 
@@ -25,6 +23,5 @@ def figures(
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Draw what the benchmarks' papers draw: abilities and variants as bars, needles as maps."""
-    parts = score_runs([load_run(path) for path in runs], parse_protocol(protocol))
-    for path in draw_all(parts, out, f".{form}"):
+    for path in api.figures(runs, out, form=form, protocol=parse_protocol(protocol)):
         say(f"Drawn: {path}")

@@ -20,8 +20,8 @@ from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
-from vivant.report.judges import build_judge_tables
-from vivant.runs.run import Run, common_protocol, load_run
+from vivant.reporting.judges import build_judge_tables
+from vivant.runs.run import Run, common_protocol, load_runs
 
 app = CommandApp()
 _FORMATS = ("text", "markdown", "json")
@@ -61,7 +61,7 @@ def judge_check(
         raise UsageError(
             "--judge and --pairs go together here; to have answers scored: vivant score RUN --judge …"
         )
-    loaded = [load_run(path) for path in runs]
+    loaded = load_runs(runs)
     scores = read_human_scores(human, low, high)
     chosen_protocol = common_protocol(loaded, parse_protocol(protocol))
     tables = [_compare_pairs(loaded, judges, chosen_protocol)] if pairs else []

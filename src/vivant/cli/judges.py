@@ -10,6 +10,7 @@ import msgspec
 import typer
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.wording import check_judge_prompts
 from vivant.cli.option_parameters import add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.output import parse_protocol, say
 from vivant.core.errors import UsageError
@@ -62,6 +63,8 @@ def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | No
 
 
 def check_judged(tasks: Sequence[str], judges: Sequence[JudgeOptions]) -> None:
-    """Raise where a judge is named and nothing needs one."""
+    """Raise where a judge is named and nothing needs one, or where its texts have unknown names."""
     if judges and not needs_judge(tasks):
         raise UsageError(f"--judge: nothing in {', '.join(tasks)} is scored by a judge")
+    for judge in judges:
+        check_judge_prompts([registry.of_task(task) for task in tasks], judge.prompts)

@@ -53,6 +53,9 @@ COMMANDS = {
     "build": CommandEntry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
     "train": CommandEntry("train", "Train MIMIC-Chat, a video language model of your own.", MAKE),
     "benchmarks": CommandEntry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
+    "recipes": CommandEntry(
+        "recipes", "How each published row was asked; read the original prompts.", SET_UP
+    ),
     "models": CommandEntry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
     "data": CommandEntry("data", "Where data are looked for; fetch them, check them.", SET_UP),
     "cache": CommandEntry("cache", "What the caches hold, and making room.", SET_UP),

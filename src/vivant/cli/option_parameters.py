@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from msgspec import Struct
 from typer import Argument, Option
 
-from vivant.cli.parsing import parse_pairs
+from vivant.cli.parsing import parse_number_or_server, parse_pairs
 from vivant.core.option_specs import DeclaredOption, declared_options
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -21,8 +21,12 @@ _TYPES = {
     "budget_time": str | None,
     "frames": int | None,
     "prompts": str | None,
+    "max_tokens": str | None,
+    "temperature": str | None,
 }
 """Types on the command line, where they are not those in Python."""
+_OR_SERVER: Mapping[str, type[int] | type[float]] = {"max_tokens": int, "temperature": float}
+"""Numbers that may also be left to the server."""
 
 
 def list_flags(cls: type[Struct], *without: str) -> dict[str, DeclaredOption]:
@@ -74,6 +78,8 @@ def make_option(option: DeclaredOption, *, hidden: bool = False) -> Any:
 
 def parse_value(option: DeclaredOption, value: Any) -> Any:
     """A value from the command line; `NAME=VALUE` entries become a mapping."""
+    if option.name in _OR_SERVER and isinstance(value, str):
+        return parse_number_or_server(value, option.flag, _OR_SERVER[option.name])
     return parse_pairs(value, option.flag) if option.spec.metavar == "NAME=VALUE" else value
 
 

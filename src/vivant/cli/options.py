@@ -24,7 +24,7 @@ Timeout = Annotated[float, make_option(_RUN["timeout"])]
 TrustRemoteCode = Annotated[bool, make_option(_RUN["trust_remote_code"])]
 
 Port = Annotated[int, Option("--port", help="0 for any free one.")]
-Runs = Annotated[list[Path], Argument(metavar="RUN…", help="Run directories.")]
+Runs = Annotated[list[Path], Argument(metavar="RUN…", help="Run directories, or folders of them.")]
 By = Annotated[
     list[str] | None, Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several.")
 ]

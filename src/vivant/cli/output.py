@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.benchmarks.base import PROTOCOLS, Protocol
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.table import Table
+from vivant.core.table import PIPED_WIDTH, Table
 
 logger = logging.getLogger("vivant")
 
@@ -45,16 +47,28 @@ def ask_user(question: str) -> bool | None:
     return typer.confirm(question, err=True)
 
 
+def get_output_width() -> int:
+    """Columns for tables on standard output: of the terminal, or $COLUMNS; 160 where they go to a file or a pipe."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+
+
 def print_table(table: Table) -> None:
-    """Print a table on standard output, as wide as the terminal allows."""
+    """Print a table on standard output, no wider than the terminal."""
+    from vivant.core.table_layout import layout_table
+
+    lines = layout_table(table, get_output_width())
+    if not sys.stdout.isatty():
+        print(*(line.text for line in lines), sep="\n")
+        return
     from rich.console import Console
+    from rich.text import Text
 
-    from vivant.core.table import to_rich, to_text
-
-    if sys.stdout.isatty():
-        Console().print(to_rich(table))
-    else:
-        print(to_text(table), end="")
+    console = Console(highlight=False)
+    for line in lines:
+        console.print(Text(line.text, style=line.style), soft_wrap=True)
 
 
 def write_tables(content: Sequence[Table], form: str, out: Path | None) -> None:
@@ -96,8 +110,8 @@ def parse_protocol(name: str | None) -> Protocol | None:
 
 def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
-    from vivant.report.overview import build_overview
-    from vivant.report.usage import describe_usage
+    from vivant.reporting.usage import describe_usage
+    from vivant.runs.overview import build_overview
     from vivant.runs.run import load_run
 
     run = load_run(path)

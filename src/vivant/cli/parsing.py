@@ -32,6 +32,18 @@ def parse_permute(text: str) -> int | Literal["all"]:
     return int(text)
 
 
+def parse_number_or_server(
+    text: str, flag: str, kind: type[int] | type[float]
+) -> int | float | Literal["server"]:
+    """A number, or `server` where the setting is not sent."""
+    if text == "server":
+        return "server"
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"{flag} {text}: write a number, or 'server' to leave it to the server") from None
+
+
 def parse_model_options(entries: list[str] | None, trust_remote_code: bool = False) -> dict[str, Any]:
     """The backend's own settings; those with a flag of their own among them."""
     values: dict[str, Any] = dict(parse_pairs(entries, "--model-option"))

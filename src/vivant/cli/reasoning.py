@@ -18,8 +18,8 @@ from vivant.cli.output import parse_protocol, say, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.judging.options import JudgeOptions
-from vivant.report.reasoning import build_reasoning_tables
-from vivant.runs.run import load_run
+from vivant.reporting.reasoning import build_reasoning_tables
+from vivant.runs.run import load_runs
 
 app = CommandApp()
 
@@ -67,7 +67,7 @@ def reasoning(
 
         vivant reasoning runs/mmrv-cot --labels label-me.csv
     """
-    loaded = [load_run(path) for path in runs]
+    loaded = load_runs(runs)
     chosen_protocol = parse_protocol(protocol)
     options = LabelOptions(
         segments=only != "errors", errors=only != "segments", most=segments, limit=limit, kinds=kinds

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from typer import Option
 
+from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
-from vivant.report.html import write_report
 
 app = CommandApp()
 
@@ -31,5 +31,5 @@ def report(
 
         vivant report runs/mime-* -o report.html
     """
-    file = write_report(runs, out, parse_protocol(protocol), title)
+    file = api.report(runs, out, protocol=parse_protocol(protocol), title=title)
     say(f"Written to {file} ({file.stat().st_size / 1e6:.1f} MB). Open it in any browser.")

@@ -16,13 +16,13 @@ from vivant.cli.output import ask_user, parse_protocol, print_run, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost
-from vivant.engine.evaluation import plan_run, run_plan
+from vivant.engine.evaluation import plan_run, run_human, run_plan
 from vivant.engine.options import QUESTIONS, RunOptions
 from vivant.engine.runner import RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.human import NAME as HUMAN
-from vivant.runs.importing import export_result, import_answers, import_human
+from vivant.runs.importing import export_result, import_answers
 from vivant.runs.run import load_run
 
 app = CommandApp()
@@ -58,7 +58,7 @@ def run(
     if not options.model:
         raise UsageError("Name a model with --model; see `vivant models`")
     if options.model == HUMAN:
-        print_run(_human(options), protocol)
+        print_run(run_human(options).dir.path, protocol)
         return
     for judge in judges:  # a misspelt judge should not show after hours of answers
         create(judge.model, judge.backend_options)
@@ -98,13 +98,6 @@ def _report(path: Path, protocol: str | None) -> None:
         say(f"{errors} samples failed; the first: {first_error(path, protocol)}")
         say("Run the same command to try them again.")
         raise typer.Exit(1)
-
-
-def _human(options: RunOptions) -> str:
-    selections = registry.select(options.selectors, options.data)
-    folder = options.out or f"runs/{selections[0].benchmark.name}-human"
-    import_human(selections, Path(folder), selections[0].benchmark.styles[0])
-    return folder
 
 
 def _judge_answers(

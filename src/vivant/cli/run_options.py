@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
-from vivant.cli.option_parameters import add_parameters, list_flags, make_parameter, parse_value
+import typer
+
+from vivant.cli.option_parameters import KEYWORD, add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.parsing import parse_permute
+from vivant.core.errors import UsageError
 from vivant.core.option_specs import declared_options
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Whether the user wrote an option: a recipe may set the others."""
+    source = context.get_parameter_source(name)
+    return source is None or source.name != "DEFAULT"
 
 
 def with_run_options(
@@ -23,11 +33,17 @@ def with_run_options(
     """
     declared = {"selectors": declared_options(RunOptions)["selectors"], **list_flags(RunOptions, *without)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}
-    if not model_required:
+    if "model" in parameters:
         parameters["model"] = parameters["model"].replace(default="")
 
     def make(arguments: dict[str, Any]) -> RunOptions:
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}
-        return make_options(**values | {"permute": parse_permute(values["permute"])})
+        values["permute"] = parse_permute(values["permute"])
+        given = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
+        options = make_options(**{"model": "", **given})
+        if model_required and not options.model:
+            raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
+        return options
 
+    parameters["ctx"] = inspect.Parameter("ctx", KEYWORD, annotation=typer.Context)
     return lambda command: add_parameters(command, parameters, "options", make)

@@ -8,8 +8,8 @@ from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
-from vivant.report.overview import build_overview
-from vivant.runs.run import common_protocol, load_run
+from vivant.runs.overview import build_overview
+from vivant.runs.run import common_protocol, load_runs
 
 app = CommandApp()
 
@@ -21,6 +21,8 @@ def score(
 ) -> None:
     """Score runs again from their logs; no model is needed. The new scores replace the stored ones.
 
+    With --set, the scores go to a file of their own, and the default ones stay: `vivant table --set` shows them too.
+
     Where a judge is named, it judges first: what it said already is not asked again.
 
     Examples:
@@ -29,12 +31,13 @@ def score(
 
         vivant score runs/mmie-gpt --judge openai/gpt-4o --judge-samples 3
     """
-    loaded = [load_run(path) for path in runs]
+    loaded = load_runs(runs)
+    values = parse_pairs(settings, "--set")
     protocol = common_protocol(loaded, parse_protocol(protocol))
     if judges:
         for run in loaded:
             j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
-        run.scores(protocol, parse_pairs(settings, "--set"), anew=True)
-    print_table(build_overview(loaded, protocol))
-    say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")
+        run.scores(protocol, values, anew=True)
+    print_table(build_overview(loaded, protocol, values=values))
+    say(f"Scores written to {', '.join(str(run.score_file(protocol, values)) for run in loaded)}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Option
 
-from vivant.benchmarks import registry
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import ask_user, parse_protocol, print_table, say
@@ -18,13 +16,13 @@ from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.options import FRAMES, RunOptions
 from vivant.engine.sweep import build_sweep_table, run_sweep
-from vivant.report.figures import draw_curve
+from vivant.reporting.figures import draw_sweep
 
 app = CommandApp()
 
 
 @app.command()
-@with_run_options("frames", "fps", "every", "max_frames")
+@with_run_options("recipe", "frames", "fps", "every", "every_start", "max_frames")
 def sweep(
     options: RunOptions,
     frames: Annotated[
@@ -50,10 +48,7 @@ def sweep(
     table = build_sweep_table(points, parse_protocol(protocol), split_values(by))
     print_table(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
-    curves: dict[str, Sequence[tuple[float, float]]] = {}
-    for task in points[0].run.manifest.tasks:
-        curves.update(registry.of_task(task).published.frame_curves())
-    draw_curve(table, drawn, published=curves)
+    draw_sweep(points, drawn, table)
     say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
 
 

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated
 
 from typer import Option
 
-from vivant.benchmarks.base import Protocol
+from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, write_tables
-from vivant.cli.parsing import split_values
+from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.report.overview import build_layout, build_overview
-from vivant.runs.run import Run, load_run
 
 app = CommandApp()
 
@@ -66,6 +63,7 @@ def table(
     bootstrap: Annotated[
         bool, Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
+    settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     published: Annotated[bool, Option("--published", help="Add the papers' own figures.")] = False,
@@ -96,27 +94,32 @@ def table(
         "--published": published,
         "--chance-corrected": chance_corrected,
         "--bootstrap": bootstrap,
+        "--set": settings,
     }
     for flag in chosen:
         refused = [name for name, value in extras.items() if value and name not in _TAKES[flag]]
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
-    loaded = [load_run(path) for path in runs]
     chosen_protocol = parse_protocol(protocol)
-    if chosen:
-        built = _other(
-            chosen[0], loaded, chosen_protocol, layout_name or "", split_values(by), tuple(where or ())
-        )
+    facets, conditions = split_values(by), tuple(where or ())
+    if repeats:
+        built = [api.repeats(runs, conditions, protocol=chosen_protocol)]
+    elif permutations:
+        built = api.permutations(runs, conditions, protocol=chosen_protocol)
+    elif controls:
+        built = [api.controls(runs, facets, conditions, protocol=chosen_protocol)]
     else:
         built = [
-            build_overview(
-                loaded,
-                chosen_protocol,
-                split_values(by),
-                tuple(where or ()),
-                published,
+            api.table(
+                runs,
+                facets,
+                conditions,
+                protocol=chosen_protocol,
+                layout=layout_name,
+                published=published,
                 chance_corrected=chance_corrected,
                 intervals="bootstrap" if bootstrap else "auto",
+                values=parse_pairs(settings, "--set"),
             )
         ]
     write_tables(built, form, out)
@@ -128,22 +131,3 @@ _TAKES = {
     "--permutations": ("--where",),
     "--controls": ("--by", "--where"),
 }
-
-
-def _other(
-    flag: str,
-    runs: Sequence[Run],
-    protocol: Protocol | None,
-    name: str,
-    by: Sequence[str],
-    where: Sequence[str],
-) -> list[tables.Table]:
-    from vivant.report import robustness
-
-    if flag == "--layout":
-        return [build_layout(name, runs, protocol)]
-    if flag == "--repeats":
-        return [robustness.build_repeats_table(runs, protocol, where)]
-    if flag == "--permutations":
-        return robustness.build_permutation_tables(runs, protocol, where)
-    return [robustness.build_controls_table(runs, protocol, by, where)]

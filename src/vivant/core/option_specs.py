@@ -72,8 +72,10 @@ class DeclaredOption(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The values of a `Literal`."""
-        return tuple(get_args(self.type)) if get_origin(self.type) is Literal else ()
+        """The values of a `Literal`, with or without None."""
+        kinds = [kind for kind in get_args(self.type) if kind is not type(None)]
+        kind = kinds[0] if len(kinds) == 1 and type(None) in get_args(self.type) else self.type
+        return tuple(get_args(kind)) if get_origin(kind) is Literal else ()
 
     @property
     def is_mapping(self) -> bool:
@@ -110,7 +112,7 @@ def check_values(cls: type[msgspec.Struct], values: Mapping[str, Any]) -> None:
         if name not in options:
             raise unknown_name_error("option", name, options)
         option = options[name]
-        if option.choices and value not in option.choices:
+        if option.choices and value is not None and value not in option.choices:
             raise unknown_name_error(name.replace("_", " "), str(value), option.choices)
         least = option.spec.minimum
         if least is not None and isinstance(value, int | float) and value < least:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
 
+from vivant.core.data_frames import require_library
 from vivant.core.errors import unknown_name_error
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 Cell = str | int | float | None
 
@@ -67,6 +73,31 @@ class Table(Struct, frozen=True, kw_only=True):
     decimals: int = 1
     rules: tuple[int, ...] = field(default_factory=tuple)
     """Body rows before which a rule is drawn."""
+    optional: tuple[str, ...] = ()
+    """Columns that a narrow terminal may leave out, the least important first."""
+
+    def __repr__(self) -> str:
+        return to_text(self, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns).rstrip()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from vivant.core.table_html import to_html
+
+        return to_html(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The cells as a pandas data frame."""
+        frame: pandas.DataFrame = require_library("pandas").DataFrame(self._list_columns())
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """The cells as a Polars data frame."""
+        frame: polars.DataFrame = require_library("polars").DataFrame(self._list_columns(), strict=False)
+        return frame
+
+    def _list_columns(self) -> dict[str, list[Cell]]:
+        return {name: [row[i] for row in self.body] for i, name in enumerate(self.columns)}
 
 
 def format_cell(cell: Cell, decimals: int = 1) -> str:
@@ -78,43 +109,21 @@ def format_cell(cell: Cell, decimals: int = 1) -> str:
     return str(cell)
 
 
+PIPED_WIDTH = 160
+"""Columns of a text that goes to a file or another program, unless $COLUMNS says otherwise."""
+
+
 def to_text(table: Table, width: int | None = None) -> str:
-    """The table drawn with Rich, without colour."""
-    from rich.console import Console
+    """The table as plain text of at most `width` columns; `table_layout` says how it is made to fit."""
+    from vivant.core.table_layout import layout_table
 
-    buffer = io.StringIO()
-    console = Console(file=buffer, width=width or 160, color_system=None, highlight=False)
-    console.print(to_rich(table))
-    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
-
-
-_MANY = 10
+    return "\n".join(line.text for line in layout_table(table, width or PIPED_WIDTH)) + "\n"
 
 
 def is_numeric_column(table: Table, index: int) -> bool:
     """Whether a column is one of figures; one that is all dashes is too, for others of its kind hold some."""
     cells = [row[index] for row in table.body]
     return any(isinstance(c, int | float) for c in cells) or not any(isinstance(c, str) for c in cells)
-
-
-def to_rich(table: Table) -> Any:
-    """The table as something Rich can print."""
-    from rich import box
-    from rich.console import Group
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    rich_table = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
-    for index, column in enumerate(table.columns):
-        numeric = is_numeric_column(table, index)
-        # Where figures are many, their headings stand on several lines, so that names keep their room.
-        heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
-        rich_table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
-    for number, row in enumerate(table.body):
-        rich_table.add_row(
-            *(Text(format_cell(cell, table.decimals)) for cell in row), end_section=number + 1 in table.rules
-        )
-    return Group(rich_table, *(Text(f"  {note}", style="dim") for note in table.notes))
 
 
 def to_csv(table: Table) -> str:

@@ -45,6 +45,20 @@ class Audio(Struct, frozen=True, tag="audio", tag_field="kind"):
 
 
 Part = Text | Image | Video | Audio
+
+
+def join_texts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Texts that stand side by side as one; empty ones gone."""
+    joined: list[Part] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, Text) and isinstance(last, Text):
+            joined[-1] = Text(last.text + part.text)
+        elif not (isinstance(part, Text) and not part.text):
+            joined.append(part)
+    return tuple(joined)
+
+
 Role = Literal["system", "user", "assistant"]
 
 
@@ -92,18 +106,27 @@ class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
 Control = Literal["none", "blind", "one-frame", "shuffled", "reversed"]
 
 
+EveryStart = Literal["first", "kth"]
+FrameSpread = Literal["ends", "middles", "segments"]
+
+
 class FramePolicy(Struct, frozen=True, omit_defaults=True):
     """Which frames of a video are shown, and how pictures are encoded. Recorded with every request."""
 
     select: Literal["count", "fps", "every", "all"] = "count"
     count: int = 8
-    """For `count`: how many, spread evenly from the first frame to the last."""
+    """For `count`: how many, as `spread` says."""
     fps: float = 1.0
     """For `fps`: frames per second of video."""
     every: int = 30
-    """For `every`: each k-th frame, from the first."""
+    """For `every`: each k-th frame."""
+    every_start: EveryStart = "first"
+    """For `every`: `first` takes the frames 0, k, 2k …; `kth` takes k − 1, 2k − 1, …"""
+    spread: FrameSpread = "ends"
+    """For `count` and `cap`: `ends` runs from the first frame to the last; `middles` and `segments` take one from
+    the middle of each of so many equal parts, by MiniCPM's rule and by InternVL's."""
     cap: int | None = None
-    """For `fps`, `every`, `all`: above this number, that many are spread evenly over the same frames."""
+    """For `fps`, `every`, `all`: above this number, that many of the same frames, as `spread` says."""
     start: float | None = None
     end: float | None = None
     longest_side: int | None = None
@@ -116,6 +139,7 @@ class Decoding(Struct, frozen=True, omit_defaults=True):
     """How the model is to write. None leaves a setting to the server."""
 
     max_tokens: int | None = None
+    """In a run's settings, None is the benchmark's own limit and 0 is no limit: the server decides."""
     temperature: float | None = 0.0
     top_p: float | None = None
     seed: int | None = None

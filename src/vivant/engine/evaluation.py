@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import io
 import logging
 import re
 import signal
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from functools import wraps
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec
 
 import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.recipes import FIELDS, find_recipe
 from vivant.benchmarks.registry import Selection
 from vivant.core.errors import UsageError
+from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
 from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
@@ -26,11 +30,12 @@ from vivant.engine.batches import BatchRunner, check_batches, check_none_under_w
 from vivant.engine.budget import Meter, RunBudget
 from vivant.engine.cost import announce_cost
 from vivant.engine.executor import Executor, LocalExecutor
-from vivant.engine.option_parsing import make_options
+from vivant.engine.option_parsing import drop_defaults, make_options
 from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
-from vivant.engine.progress import BarProgress, LineProgress
+from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
+from vivant.engine.recipes import list_recipe_differences
 from vivant.engine.reply_cache import open_cache
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner, RunOutcome
@@ -38,11 +43,14 @@ from vivant.models.base import Model
 from vivant.models.registry import create
 from vivant.models.request_limits import OnTooLarge
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
+from vivant.runs.human import NAME as HUMAN
+from vivant.runs.importing import import_human
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, list_differences
 
 logger = logging.getLogger("vivant")
+_P = ParamSpec("_P")
 
 
 class PlannedRun(Struct, frozen=True):
@@ -67,6 +75,7 @@ def evaluate(
     image_model: str | None = None,
     image_base_url: str | None = None,
     image_options: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
     data: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,
     where: str | Sequence[str] = (),
@@ -81,14 +90,17 @@ def evaluate(
     frames: int | FramePolicy | None = None,
     fps: float | None = None,
     every: int | None = None,
+    every_start: Literal["first", "kth"] | None = None,
+    spread: Literal["ends", "middles", "segments"] | None = None,
     max_frames: int | None = None,
     longest_side: int | None = None,
+    jpeg_quality: int | None = None,
     audio: bool = False,
-    max_tokens: int | None = None,
+    max_tokens: int | Literal["server"] | None = None,
     thinking_tokens: int | None = None,
     effort: Literal["low", "medium", "high"] | None = None,
     no_thinking: bool = False,
-    temperature: float | None = None,
+    temperature: float | Literal["server"] | None = None,
     answer_by: AnswerBy = "generate",
     decoding: Decoding | None = None,
     out: str | Path | None = None,
@@ -111,8 +123,10 @@ def evaluate(
 ) -> Run:
     """Run a model on benchmarks and return the run. The same call again resumes it.
 
+    In scripts and notebooks alike; Ctrl-C stops it once the samples under way are done, and the log stays whole.
+
     >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=20)
-    >>> run.scores()[0].rows
+    >>> run.table(by="variant")
 
     Args:
         selectors: Benchmarks (mime), tasks (mime/mcq), or a file of your own questions (./mine.jsonl).
@@ -127,6 +141,8 @@ def evaluate(
         image_model: Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.
         image_base_url: Address of the image model's server.
         image_options: Options of the image model, e.g. size=512x512.
+        recipe: Ask as a published row was asked, e.g. paper/gpt-4o-mini; other options go over it (see `vivant
+            recipes NAME`).
         data: Folder of the data, or 'mini' for the bundled edition; NAME=PATH with several benchmarks. Default:
             $VIVANT_DATA/NAME, else ./data/NAME.
         limit: Samples per task, at most, drawn by `seed`.
@@ -142,15 +158,19 @@ def evaluate(
         frames: Frames per video, evenly spread. Default: 8.
         fps: Frames per second of video instead.
         every: Each k-th frame instead.
+        every_start: With `every` K: frames 0, K, 2K … (first), or K-1, 2K-1 … (kth). Default: first.
+        spread: Spread frames from the first to the last (ends), or take the middles of equal parts, by the rule
+            of MiniCPM and Phi (middles) or of InternVL (segments). Default: ends.
         max_frames: At most N frames, with `fps` or `every`.
         longest_side: Scale images and frames down to this many pixels.
+        jpeg_quality: Quality of frames and scaled images, 1 to 100. Default: 90.
         audio: Send the sound track to models that take it.
-        max_tokens: Length of an answer. Default: the benchmark's.
+        max_tokens: Reply length, or server. Default: benchmark's.
         thinking_tokens: Room for thoughts besides the answer, for models that think (docs/thinking.md).
             Default: the model's.
         effort: How hard a model thinks: low, medium or high. Default: the model's.
         no_thinking: Answer without thinking, where the model can.
-        temperature: Sampling temperature; 0 is greedy. Default: 0.
+        temperature: Temperature, or server; 0 is greedy. Default: 0.
         answer_by: Choose an option by the reply, or by likelihood where the backend reports it.
         decoding: All decoding settings (top_p, stop, …) at once; `max_tokens` and `temperature` go over it.
         out: Run directory. Default: runs/NAME, by settings.
@@ -171,12 +191,49 @@ def evaluate(
         executor: Run on this machine, or on a Ray cluster (docs/clusters.md).
         address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
     """
-    options = make_options(**locals())
+    options = make_options(**drop_defaults(locals()))
+    if options.model == HUMAN:
+        return run_human(options)
     prepared = plan_run(options)
     if options.confirm_above is not None:
         announce_cost([prepared], options)
-    run_plan(prepared, options)
+    for note in prepared.plan.notes:
+        logger.info("Note: %s", note)
+    outcome = run_plan(prepared, options)
+    if outcome.stopped and not outcome.reason:
+        raise KeyboardInterrupt(f"Stopped. The same call resumes the run: {prepared.out}")
+    if outcome.stopped:
+        logger.warning("Stopped: %s. The same call resumes the run: %s", outcome.reason, prepared.out)
     return Run(prepared.out)
+
+
+def _make_async(function: Callable[_P, Run]) -> Callable[_P, Coroutine[Any, Any, Run]]:
+    """The same function as a coroutine function, with the same signature, for type checkers and for `help`."""
+
+    @wraps(function)
+    async def call(*args: _P.args, **kwargs: _P.kwargs) -> Run:
+        return await run_in_thread(function, *args, **kwargs)
+
+    call.__name__ = call.__qualname__ = f"{function.__name__}_async"
+    arguments = inspect.cleandoc(function.__doc__ or "").partition("Args:")[2]
+    call.__doc__ = f"{_ASYNC.strip()}\n\nArgs:{arguments}"
+    return call
+
+
+_ASYNC = """
+As `vivant.evaluate`, for asynchronous code; several evaluations can run at once. Where the task is cancelled, the log
+stays whole, and the same call resumes the run.
+
+>>> run = await vivant.evaluate_async("mime/mcq", "openai/gpt-4o-mini", data="mini")
+"""
+evaluate_async = _make_async(evaluate)
+
+
+def run_human(options: RunOptions) -> Run:
+    """People's answers, where the data hold them, as a run of the model `human`."""
+    selections = registry.select(options.selectors, options.data)
+    out = Path(options.out or f"runs/{selections[0].benchmark.name}-human")
+    return import_human(selections, out, selections[0].benchmark.styles[0])
 
 
 def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
@@ -211,9 +268,44 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             **options.recorded(),
         )
 
-    plan = make_plan(selections, settings_for, tokenizer)
-    out = Path(options.out) if options.out else Path("runs") / default_run_name(plan, model.name, selections)
+    plan = make_plan(selections, settings_for, tokenizer, options.prompts)
+    if options.recipe:
+        plan = _add_recipe_notes(plan, options.recipe)
+    out = (
+        Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
+    )
     return PlannedRun(plan, model, out)
+
+
+def _add_recipe_notes(plan: Plan, name: str) -> Plan:
+    """The plan with what it does otherwise than its recipe, and what the recipe cannot do."""
+    recipe = find_recipe(plan.tasks[0].benchmark.name, name)
+    planned = {task.task: len(task.chosen) for task in plan.tasks}
+    notes = [
+        f"recipe {recipe.name}: {FIELDS.get(change.field, change.field)}: {change}"
+        for change in list_recipe_differences(recipe, plan.settings, planned)
+    ]
+    if any(change.startswith(f"recipe {recipe.name}: wording") for change in notes):
+        notes.append(
+            f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
+            "--repo CLONE --out FILE reads it, --prompts FILE uses it"
+        )
+    missing = [FIELDS[field] for field in _ASKED if recipe.fields.get(field) is None]
+    if missing:
+        notes.append(f"recipe {recipe.name}: not stated by the original: {', '.join(missing)}")
+    return msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
+
+
+_ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
+
+
+def _default_folder(name: str) -> Path:
+    """The run's folder in `runs`; one that an earlier version began under another name is found by its digest."""
+    folder = Path("runs") / name
+    if not folder.exists():
+        same = sorted(Path("runs").glob(f"*-{name.rpartition('-')[2]}/manifest.json"))
+        folder = next((file.parent for file in same if not file.parent.name.startswith("sweep-")), folder)
+    return folder
 
 
 def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
@@ -252,15 +344,19 @@ def _illustrated_style(selections: Sequence[Selection]) -> str:
 
 
 def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
-    """`mime-openai-gpt-4o-mini-cot-1a2b3c4d`: a name per settings, so that the same command resumes."""
+    """`mime-openai-gpt-4o-mini-cot-blind-16frames-1a2b3c4d`: a name per settings, so that the same command resumes.
+
+    What is not as by default is part of it, so that a list of runs says how they differ.
+    """
     names = "+".join(
         dict.fromkeys(
             s.benchmark.name if s.benchmark.name != "jsonl" else s.tasks[0].partition("/")[2]
             for s in selections
         )
     )
-    text = f"{names}-{model}-{plan.settings.style}"
-    slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:80]
+    words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
+    text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
+    slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
     return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
 
 
@@ -273,8 +369,10 @@ def _fingerprint_without_room(settings: RunSettings) -> str:
     ).fingerprint()
 
 
-def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
-    """Start or resume a run. Messages go to the logger `vivant`."""
+def run_plan(
+    prepared: PlannedRun, options: RunOptions, progress: AbstractContextManager[Any] | None = None
+) -> RunOutcome:
+    """Start or resume a run. Messages go to the logger `vivant`; `progress` replaces the run's own bar."""
     plan = prepared.plan
     meter = create_meter(prepared.model, options)
     directory = RunDir(prepared.out)
@@ -289,7 +387,7 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
     with LogWriter(directory.log_file) as log:
         more_room = find_raised_room(directory, plan.settings)
         if not more_room:
-            _write_manifest(directory, prepared)
+            _write_manifest(directory, prepared, options.recipe or "")
         done = log.drop(
             lambda record: _is_asked_again(record, options, more_room=bool(more_room)),
             meter.recall if meter is not None else None,
@@ -302,8 +400,8 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
             return RunOutcome()
-        with open_progress(plan.size, len(done)) as progress:
-            return asyncio.run(_run(pending, prepared.model, log, done, options, meter, progress))
+        with progress or open_progress(plan.size, len(done)) as shown:
+            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, shown))
 
 
 def create_meter(model: Model, options: RunOptions) -> Meter | None:
@@ -361,7 +459,7 @@ def _is_asked_again(record: Record, options: RunOptions, *, more_room: bool) -> 
     return more_room and record.reply.status == "truncated" and not record.reply.has_answer
 
 
-def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
+def _write_manifest(directory: RunDir, prepared: PlannedRun, recipe: str) -> None:
     """Write what a run is, unless it is there. Only with the log locked, so that two starts cannot mix."""
     _check_same_run(directory, prepared)
     if directory.exists():
@@ -377,6 +475,7 @@ def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
         command=command_line(),
         server=prepared.model.server,
         notes=prepared.plan.notes,
+        recipe=recipe,
     )
     directory.create(manifest, prepared.plan.samples)
 
@@ -460,23 +559,32 @@ def stop_on_interrupt(runner: Runner | BatchRunner) -> Iterator[None]:
         else:
             runner.abandon()
 
-    try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, interrupted)
-    except (RuntimeError, ValueError):  # not the main thread: the host program owns the signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
+    with on_interrupt(interrupted) as relayed:
+        if relayed:
+            yield
+            return
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, interrupted)
+        except (RuntimeError, ValueError):  # not the main thread: the host program owns the signals
+            yield
+            return
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
 
 
 def open_progress(total: int, done: int) -> AbstractContextManager[Any]:
-    """A bar on a terminal, lines elsewhere, nothing where only warnings are logged (`--quiet`)."""
+    """A bar on a terminal, one line that changes in a notebook, lines elsewhere.
+
+    Nothing where only warnings are logged: `--quiet`, or `logging.getLogger("vivant").setLevel("WARNING")`.
+    """
     if logger.level > logging.INFO:
         return LineProgress(total, done, io.StringIO())
+    if is_notebook():
+        return NotebookProgress(total, done)
     if sys.stderr.isatty():
         from rich.console import Console
 

@@ -9,11 +9,13 @@ from typing import Any
 
 import msgspec
 
+from vivant.benchmarks.recipes import find_recipe
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.option_specs import check_values, declared_options
 from vivant.core.yaml_files import read_yaml
 from vivant.engine.options import RunOptions
+from vivant.engine.recipes import apply_recipe, choose_wording, recipe_benchmark
 from vivant.models.yaml_config import load_model_configs
 
 
@@ -21,7 +23,7 @@ def make_options(**values: Any) -> RunOptions:
     """Options from what a user gives: files are read, texts parsed, combinations checked.
 
     A string where several are possible is one of them, never its letters. What is given outright goes over what
-    a file of models says.
+    a recipe or a file of models says.
     """
     declared = declared_options(RunOptions)
     check_values(RunOptions, values)
@@ -34,6 +36,11 @@ def make_options(**values: Any) -> RunOptions:
             values[name] = str(value)
     if not isinstance(values.get("prompts", {}), Mapping):
         values["prompts"] = load_prompts(values["prompts"])
+    recipe = None
+    if values.get("recipe"):
+        recipe = find_recipe(recipe_benchmark(values["selectors"]), values["recipe"])
+        values = apply_recipe(recipe, values)
+    values["prompts"] = choose_wording(values.get("prompts", {}), recipe)
     if isinstance(values.get("budget_time"), str):
         values["budget_time"] = parse_duration(values["budget_time"], "--budget-time")
     if values.get("models"):
@@ -55,6 +62,16 @@ def _resolve_model(values: Mapping[str, Any]) -> dict[str, Any]:
         "model": config.spec,
         "decoding": values.get("decoding") or config.decoding,
         "limits": {**config.limits, **values.get("limits", {})},
+    }
+
+
+def drop_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a user gives outright: the arguments that are not the declared defaults."""
+    declared = declared_options(RunOptions)
+    return {
+        name: value
+        for name, value in values.items()
+        if declared[name].required or value != declared[name].argument_default
     }
 
 

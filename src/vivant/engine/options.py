@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from vivant.core.errors import UsageError
 from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
-from vivant.core.types import Control, Decoding, FramePolicy
+from vivant.core.types import Control, Decoding, EveryStart, FramePolicy, FrameSpread
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import Effort, ModelOptions, ThinkingOptions, VideoAs
 from vivant.models.request_limits import OnTooLarge
@@ -96,6 +96,14 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         _model("Options of the image model, e.g. size=512x512.", "NAME=VALUE", flag="--image-option"),
     ] = field(default_factory=dict)
 
+    recipe: Annotated[
+        str | None,
+        _question(
+            "Ask as a published row was asked, e.g. paper/gpt-4o-mini; other options go over it (see `vivant "
+            "recipes NAME`).",
+            "NAME",
+        ),
+    ] = None
     data: Annotated[
         tuple[str, ...],
         _question(
@@ -173,16 +181,32 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ] = None
     fps: Annotated[float | None, _frames("Frames per second of video instead.", "RATE")] = None
     every: Annotated[int | None, _frames("Each k-th frame instead.", "K", minimum=1)] = None
+    every_start: Annotated[
+        EveryStart | None,
+        _frames("With --every K: frames 0, K, 2K … (first), or K-1, 2K-1 … (kth).", default="first"),
+    ] = None
+    spread: Annotated[
+        FrameSpread | None,
+        _frames(
+            "Spread frames from the first to the last (ends), or take the middles of equal parts, by the rule "
+            "of MiniCPM and Phi (middles) or of InternVL (segments).",
+            default="ends",
+        ),
+    ] = None
     max_frames: Annotated[int | None, _frames("At most N frames, with --fps or --every.", "N", minimum=1)] = (
         None
     )
     longest_side: Annotated[
         int | None, _frames("Scale images and frames down to this many pixels.", "PIXELS", minimum=16)
     ] = None
+    jpeg_quality: Annotated[
+        int | None, _frames("Quality of frames and scaled images, 1 to 100.", "N", minimum=1, default="90")
+    ] = None
     audio: Annotated[bool, _frames("Send the sound track to models that take it.", records="model")] = False
 
     max_tokens: Annotated[
-        int | None, _reply("Length of an answer.", "N", common=True, minimum=1, default="the benchmark's")
+        int | Literal["server"] | None,
+        _reply("Reply length, or server.", "N", common=True, minimum=1, default="benchmark's"),
     ] = None
     thinking_tokens: Annotated[
         int | None,
@@ -199,7 +223,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ] = None
     no_thinking: Annotated[bool, _model("Answer without thinking, where the model can.")] = False
     temperature: Annotated[
-        float | None, _reply("Sampling temperature; 0 is greedy.", "T", common=True, minimum=0, default="0")
+        float | Literal["server"] | None,
+        _reply("Temperature, or server; 0 is greedy.", "T", common=True, minimum=0, default="0"),
     ] = None
     answer_by: Annotated[
         AnswerBy,
@@ -298,18 +323,31 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """Which frames are shown, and how."""
         if isinstance(self.frames, FramePolicy):
             return self.frames
-        side = self.longest_side
+        usual = FramePolicy()
+        policy = FramePolicy(
+            longest_side=self.longest_side,
+            spread=self.spread or usual.spread,
+            quality=self.jpeg_quality or usual.quality,
+        )
+        replace = msgspec.structs.replace
         if self.fps is not None:
-            return FramePolicy(select="fps", fps=self.fps, cap=self.max_frames, longest_side=side)
+            return replace(policy, select="fps", fps=self.fps, cap=self.max_frames)
         if self.every is not None:
-            return FramePolicy(select="every", every=self.every, cap=self.max_frames, longest_side=side)
-        return FramePolicy(count=self.frames or FramePolicy().count, longest_side=side)
+            start = self.every_start or usual.every_start
+            return replace(policy, select="every", every=self.every, every_start=start, cap=self.max_frames)
+        return replace(policy, count=self.frames or usual.count)
 
     @property
     def decoding_settings(self) -> Decoding:
         """How the model writes: `decoding`, with what was said outright over it."""
         named = {"max_tokens": self.max_tokens, "temperature": self.temperature}
-        return msgspec.structs.replace(self.decoding, **{k: v for k, v in named.items() if v is not None})
+        left_out = {"max_tokens": 0, "temperature": None}
+        changes: dict[str, Any] = {
+            name: left_out[name] if value == "server" else value
+            for name, value in named.items()
+            if value is not None
+        }
+        return msgspec.structs.replace(self.decoding, **changes)
 
     @property
     def backend_options(self) -> ModelOptions:
@@ -354,8 +392,13 @@ def _check(options: RunOptions) -> None:
         raise UsageError("Choose one of --frames, --fps and --every")
     if options.max_frames is not None and options.fps is None and options.every is None:
         raise UsageError("--max-frames goes with --fps or --every; --frames N is already a number")
-    if isinstance(options.frames, FramePolicy) and options.longest_side is not None:
-        raise UsageError("Give the longest side as part of the frame policy")
+    if options.every_start is not None and options.every is None:
+        raise UsageError("--every-start goes with --every K")
+    details = (options.longest_side, options.spread, options.jpeg_quality)
+    if isinstance(options.frames, FramePolicy) and any(value is not None for value in details):
+        raise UsageError("Give longest side, spread and quality as part of the frame policy")
+    if options.jpeg_quality is not None and options.jpeg_quality > 100:
+        raise UsageError(f"--jpeg-quality {options.jpeg_quality}: must be at most 100")
     if options.fps is not None and options.fps <= 0:
         raise UsageError(f"--fps {options.fps}: must be above 0")
     if options.no_thinking and (options.effort is not None or options.thinking_tokens is not None):

@@ -13,6 +13,7 @@ from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.summary import Condition, matches, parse_where
 from vivant.benchmarks.validation import check_stages, load_samples
+from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.structs import shared_fields
@@ -63,8 +64,10 @@ def make_plan(
     selections: Sequence[Selection],
     settings_for: Callable[[Mapping[str, str]], RunSettings],
     tokenizer: Tokenizer | None = None,
+    prompts: Mapping[str, str] | None = None,
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
+    check_prompts([chosen.benchmark for chosen in selections], prompts or {})
     pools = [
         (chosen, task, load_samples(chosen.benchmark, chosen.root, task))
         for chosen in selections
@@ -89,6 +92,7 @@ def make_plan(
     ]
     notes += _size_notes(selections, pools)
     notes += [note for task in tasks for note in _plan_notes(task, settings)]
+    notes += _check_scorable(tasks)
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
     for plan in tasks:
@@ -148,6 +152,18 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
     )
 
 
+def _check_scorable(tasks: Sequence[TaskPlan]) -> list[str]:
+    """Tasks whose replies cannot be scored here yet, as notes. Where that is all of them, nothing should be sent."""
+    lacking = {task.task: task.benchmark.explain_unscorable(task.task) for task in tasks}
+    reasons = {task: reason for task, reason in lacking.items() if reason}
+    if reasons and len(reasons) == len(tasks):
+        task, reason = next(iter(reasons.items()))
+        raise DataError(f"{task} cannot be scored here, so nothing was sent. {reason}")
+    return [
+        f"{task} will be answered and kept, but not scored yet. {reason}" for task, reason in reasons.items()
+    ]
+
+
 def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
     checked = False
     for task in tasks:
@@ -169,6 +185,8 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
+        elif decoding.max_tokens == 0:  # the user leaves the limit to the server
+            decoding = msgspec.structs.replace(decoding, max_tokens=None)
         if settings.control == "blind":
             prompt = msgspec.structs.replace(prompt, messages=apply_control(prompt.messages, "blind", 0))
         for repeat in range(settings.repeat):

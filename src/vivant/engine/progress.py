@@ -1,7 +1,8 @@
-"""Progress of a run: a live bar on a terminal, a plain line now and then elsewhere."""
+"""Progress of a run: a live bar on a terminal, one changing line in a notebook, a plain line now and then elsewhere."""
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Any, TextIO
 
@@ -79,7 +80,7 @@ class BarProgress:
 
         self._counts = _Counts(total, done)
         self._bar = RichProgress(
-            TextColumn("[bold]asking"),
+            TextColumn("[bold]running"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]:.1f}/s"),
@@ -107,3 +108,45 @@ class BarProgress:
 
     def __exit__(self, *exception: object) -> None:
         self._bar.stop()
+
+
+def is_notebook() -> bool:
+    """Whether this is a kernel of Jupyter, Colab or VS Code, whose output can be changed after it was shown."""
+    if "ipykernel" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None
+
+
+class NotebookProgress:
+    """One line in a cell's output, which changes at most every `every` seconds and stays with the final figures."""
+
+    def __init__(self, total: int, done: int, every: float = 0.25) -> None:
+        self._counts = _Counts(total, done)
+        self._every = every
+        self._next = 0.0
+        self._handle: Any = None
+
+    def update(self, record: Record) -> None:
+        """Count a record; show it where it is time."""
+        self._counts.add(record)
+        if time.monotonic() >= self._next:
+            self._next = time.monotonic() + self._every
+            self._show(f"{self._counts.left} left")
+
+    def _show(self, end: str) -> None:
+        c = self._counts
+        text = f"{c.done}/{c.total} samples, {c.rate:.1f}/s, {c.errors} errors, {c.cached} cached, {end}"
+        bar = f'<progress value="{c.done}" max="{c.total}" style="width:16em"></progress>'
+        self._handle.update({"text/plain": text, "text/html": f"{bar} {text}"}, raw=True)
+
+    def __enter__(self) -> NotebookProgress:
+        from IPython.display import display
+
+        self._handle = display({"text/plain": "starting …"}, raw=True, display_id=True)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        seconds = time.monotonic() - self._counts.began
+        self._show(f"{seconds:.1f} s")

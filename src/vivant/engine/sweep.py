@@ -12,6 +12,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import summarise
+from vivant.core.arguments import as_strings
 from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
 from vivant.core.types import Video
@@ -28,6 +29,27 @@ class SweepPoint(Struct, frozen=True):
 
     frames: int
     run: Run
+
+
+class Sweep(Struct, frozen=True):
+    """The runs of a sweep, by number of frames."""
+
+    points: tuple[SweepPoint, ...]
+
+    @property
+    def runs(self) -> list[Run]:
+        """One run for each number of frames, in that order."""
+        return [point.run for point in self.points]
+
+    def table(self, by: str | Sequence[str] = (), protocol: Protocol | None = None) -> Table:
+        """Score against frames, one line per number of frames, task and group."""
+        return build_sweep_table(self.points, protocol, as_strings(by))
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
 
 
 def run_sweep(options: RunOptions, counts: Sequence[int], ask: Ask | None = None) -> list[SweepPoint]:

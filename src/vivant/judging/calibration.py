@@ -97,7 +97,7 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
                 f"{run.dir.path} has not been judged under the protocol {protocol}: "
                 f"vivant score {run.dir.path} --protocol {protocol} --judge openai/NAME"
             )
-        samples = {(sample.task, sample.id): sample for sample in run.samples()}
+        samples = {(sample.task, sample.id): sample for sample in run.dir.samples()}
         records = run.records()
         for judgements in stored:
             name, items, unmatched = by_fingerprint.get(

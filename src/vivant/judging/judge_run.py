@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +21,9 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
+from vivant.benchmarks.wording import check_judge_prompts
 from vivant.core.errors import UsageError
+from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
@@ -155,7 +156,7 @@ class JudgeRunner:
             if done:
                 logger.info("Resuming %s: %d of %d verdicts are done.", self._store.path, done, total)
             try:
-                return asyncio.run(self._passes(log, asks, total, done))
+                return run_coroutine(self._passes(log, asks, total, done))
             except ModelError as error:
                 message = str(error).replace("--base-url", "--judge-base-url")
                 raise ModelError(f"The judge {self._model.name} cannot judge: {message}") from error
@@ -302,6 +303,8 @@ def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | Non
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, common)
 
+    for options in judges:
+        check_judge_prompts([registry.of_task(task) for task in tasks], options.prompts)
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
@@ -335,7 +338,7 @@ def build_judge_requests(
     run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOptions
 ) -> list[JudgeRequest]:
     """The answers of a run that are to be judged: those that can be read at all."""
-    samples, records = run.samples(), run.records()
+    samples, records = run.dir.samples(), run.records()
     home = str(run.dir.path.resolve())
     asks: list[JudgeRequest] = []
     for task in tasks:

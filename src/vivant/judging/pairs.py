@@ -173,7 +173,7 @@ def _load_questions(
     benchmark = registry.of_task(task)
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
-    for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
+    for sample, record in iter_answers(task, run.dir.samples(), run.records(), protocol):
         question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, JudgeQuestion) and record.repeat == 0:
             rubric = question.rubric.reworded(options.prompts)

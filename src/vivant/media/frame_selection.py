@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.randomness import shuffled_indices
-from vivant.core.types import Control, FramePolicy
+from vivant.core.types import Control, FramePolicy, FrameSpread
 
 # Times in seconds are decimal approximations of a stream's own ticks: 0.7 must mean the frame at 21/30.
 _TOLERANCE = Fraction(1, 1_000_000)
@@ -94,6 +94,21 @@ def spread_evenly(available: int, count: int) -> list[int]:
     return [int(i * step) for i in range(count - 1)] + [available - 1]
 
 
+def spread_by(rule: FrameSpread, available: int, count: int) -> list[int]:
+    """`count` of `available` indices by a rule; each one once where there are fewer.
+
+    `middles` takes int((i + 1/2) · available / count), so that one frame is the middle one (of two, the later).
+    `segments` takes int(part / 2 + round(part · i)) with part = (available - 1) / count, halves to even.
+    """
+    if rule == "ends" or available <= count:
+        return spread_evenly(available, count)
+    if rule == "middles":
+        gap = available / count
+        return [int(i * gap + gap / 2) for i in range(count)]
+    part = (available - 1) / count
+    return sorted({int(part / 2 + round(part * i)) for i in range(count)})
+
+
 def select_window(timeline: Timeline, want: FrameSelection, name: str = "the video") -> range:
     """Indices of the frames shown between start and end: from the one on screen at `start` up to `end`.
 
@@ -123,15 +138,21 @@ def select_frames(timeline: Timeline, want: FrameSelection, name: str = "the vid
     if want.middle:
         return [frames[(len(frames) - 1) // 2]]
     if policy.select == "count":
-        return [frames[i] for i in spread_evenly(len(frames), policy.count)]
+        return [frames[i] for i in spread_by(policy.spread, len(frames), policy.count)]
     if policy.select == "every":
-        chosen = list(frames[:: policy.every])
+        first = policy.every - 1 if policy.every_start == "kth" else 0
+        chosen = list(frames[first :: policy.every])
+        if not chosen:
+            raise MediaError(
+                f"{name} has {len(frames)} frames, and each {policy.every}th, counted from 1, is none of them; "
+                "leave out --every-start kth, or take a smaller --every"
+            )
     elif policy.select == "fps":
         chosen = _at_rate(timeline, frames, policy.fps)
     else:
         chosen = list(frames)
     if policy.cap is not None:
-        chosen = [chosen[i] for i in spread_evenly(len(chosen), policy.cap)]
+        chosen = [chosen[i] for i in spread_by(policy.spread, len(chosen), policy.cap)]
     return chosen
 
 

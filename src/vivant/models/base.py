@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
+from vivant.core.optional_packages import require_package as require_package
 from vivant.core.types import FramePolicy, Reply, Request, Tokenizer, VideoInput
 
 if TYPE_CHECKING:
@@ -231,11 +232,3 @@ def parse_bool(option: str, value: Any) -> bool:
     if str(value).lower() not in ("true", "false"):
         raise UsageError(f"--model-option {option}={value}: write true or false")
     return str(value).lower() == "true"
-
-
-def require_package(module: str, extra: str, what: str) -> None:
-    """Check that an optional dependency is installed, without importing it."""
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        raise UsageError(f"{what} needs the package '{module}': pip install 'vivant[{extra}]'")

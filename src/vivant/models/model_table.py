@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -247,6 +247,24 @@ def find_thinking(name: str, api: Api = "openai") -> ThinkingFamily | None:
         fitting += [(0, len(part), f) for f in families for part in f.contains if part in short]
     family = max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
     return None if family is None or family.starts == "never" else family
+
+
+def find_api(name: str) -> str | None:
+    """The provider's own API for a model that the tables know by the beginning of its name; None for any other."""
+    from vivant.models.price_table import load_bundled_prices
+
+    table = load_model_table()
+    starts: list[tuple[str, str]] = [
+        (start, facts.api) for facts in table.models for start in facts.names if name.startswith(start)
+    ]
+    for entry in load_bundled_prices().models:
+        provider, _, start = entry.partition("/")
+        if start and name.startswith(start):
+            starts.append((start, provider))
+    apis = get_args(Api)
+    # A gateway that speaks OpenAI's dialect may offer others' models too: their own API comes first.
+    fitting = [(len(start), api != "openai", api) for start, api in starts if api in apis]
+    return max(fitting)[2] if fitting else None
 
 
 def merge_limits(server: ServerFacts, model: ModelFacts, options: Mapping[str, Any]) -> RequestLimits:

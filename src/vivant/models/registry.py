@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -78,8 +79,7 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     backend, _, name = spec.partition("/")
     backends = list_backends()
     if backend not in backends:
-        hint = "" if "/" in spec else "(a model on a server is written backend/name, e.g. openai/gpt-4o-mini)"
-        raise unknown_name_error("model", backend, backends, hint)
+        raise _unknown_model_error(spec, backend, backends)
     path = backends[backend].factory
     model = _load_factory(path, backend)(name, options)
     if not isinstance(model, Model):
@@ -93,6 +93,24 @@ def _check_thinking(model: Model, options: ModelOptions) -> Model:
     if options.thinking.given and model.thinking is None:
         raise UsageError(f"{model.name} does not think; leave out {options.thinking.flag}")
     return model
+
+
+def _unknown_model_error(spec: str, backend: str, backends: Mapping[str, Backend]) -> UsageError:
+    """What the user may have meant: a model that the table of models knows, a checkpoint, or a slip of the pen."""
+    from vivant.models.model_table import find_api
+
+    api = find_api(spec)
+    if api is not None:
+        return UsageError(
+            f"A model is written backend/name: did you mean '{api}/{spec}'? See `vivant models`"
+        )
+    if "/" in spec and not get_close_matches(backend, backends, n=1, cutoff=0.75):
+        return UsageError(
+            f"Unknown backend '{backend}'. For a checkpoint write 'transformers/{spec}'; for a model on a server, "
+            f"'openai/{spec}' with --base-url. See `vivant models`"
+        )
+    hint = "" if "/" in spec else "(a model on a server is written backend/name, e.g. openai/gpt-4o-mini)"
+    return unknown_name_error("model", backend, backends, hint)
 
 
 def _load_factory(path: str, backend: str) -> Factory:

@@ -28,8 +28,8 @@ class TransformersEngine:
         self._torch = torch
         self._text_only: bool = settings["text_only"]
         self._max_pixels: int | None = settings["max_pixels"]
-        self._thinking_room: int = settings["thinking_room"]
-        self._template: Mapping[str, Any] = settings["template"]
+        self._thinking_room: int = settings.get("thinking_room", 0)
+        self._template: Mapping[str, Any] = settings.get("template", {})
         self.accelerators = torch.cuda.device_count()
         self.note = ""
         self._check_torchvision(settings)

@@ -54,12 +54,16 @@ class Manifest(Struct, frozen=True, kw_only=True):
     origin: str = "run"
     """`run`, or `import` for other people's predictions."""
     notes: tuple[str, ...] = ()
+    recipe: str = ""
+    """The recipe that set the run's defaults; not part of the fingerprint, which holds what it set."""
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str] = field(default_factory=dict)
 
 
 class ScoreHeader(Struct, frozen=True, kw_only=True):
-    """What a score file was made with: scores/<protocol>.json beside scores/<protocol>.jsonl."""
+    """What a score file was made with: scores/<protocol>.json beside scores/<protocol>.jsonl.
+
+    Scores with other settings than the default are beside them, as scores/<protocol>-<digest of the settings>."""
 
     protocol: str
     values: Mapping[str, Any]
@@ -140,9 +144,9 @@ class RunDir:
         """The log by key."""
         return {record.key: record for record in read_log(self.log_file)}
 
-    def score_file(self, protocol: str) -> Path:
-        """Scores of one protocol."""
-        return self.path / "scores" / f"{protocol}.jsonl"
+    def score_file(self, protocol: str, variant: str = "") -> Path:
+        """Scores of one protocol; with settings other than the default, in a file of their own."""
+        return self.path / "scores" / f"{protocol}{'-' if variant else ''}{variant}.jsonl"
 
     def write_scores(
         self,
@@ -150,13 +154,14 @@ class RunDir:
         values: Mapping[str, Any],
         scores: Iterable[Score],
         judges: Mapping[str, int] | None = None,
+        variant: str = "",
     ) -> None:
-        """Replace the scores of a protocol.
+        """Replace the scores of a protocol, or those that were made with other settings (`variant`).
 
         Where the directory may only be read (somebody else's run), nothing is stored: scores are made from the
         log whenever they are asked for.
         """
-        file = self.score_file(protocol)
+        file = self.score_file(protocol, variant)
         if not os.access(file.parent if file.parent.exists() else self.path, os.W_OK):
             return
         try:
@@ -175,14 +180,21 @@ class RunDir:
         except OSError as error:
             raise RunError(f"Cannot write scores in {self.path}: {error.strerror}") from error
 
-    def score_header(self, protocol: str) -> ScoreHeader | None:
+    def score_header(self, protocol: str, variant: str = "") -> ScoreHeader | None:
         """The header of the stored scores, unless they are stale or were never made."""
-        file = self.score_file(protocol).with_suffix(".json")
+        file = self.score_file(protocol, variant).with_suffix(".json")
         if not file.exists():
             return None
         header = msgspec.json.decode(file.read_bytes(), type=ScoreHeader)
         fresh = header.log_bytes == self.log_bytes() and header.version == version("vivant")
         return header if fresh else None
+
+    def count_records(self) -> int:
+        """Lines of the log, without reading what is in them."""
+        if not self.log_file.exists():
+            return 0
+        with self.log_file.open("rb") as log:
+            return sum(block.count(b"\n") for block in iter(lambda: log.read(1 << 20), b""))
 
     def log_bytes(self) -> int:
         """Length of the log."""
@@ -200,6 +212,7 @@ def new_manifest(
     notes: tuple[str, ...] = (),
     command: str = "",
     server: str = "",
+    recipe: str = "",
 ) -> Manifest:
     """A manifest with this machine and its versions filled in."""
     return Manifest(
@@ -214,6 +227,7 @@ def new_manifest(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         command=command,
         server=server,
+        recipe=recipe,
         origin=origin,
         notes=notes,
         versions=_package_versions(),

@@ -135,9 +135,9 @@ def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, objec
 
 
 def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
-    """People's answers from the benchmarks' own data, as a run of the model `human`."""
+    """People's answers from the benchmarks' own data, as a run of the model `human`. One that is there is reused."""
     if len(selections) != 1:
-        raise UsageError("--model human takes one benchmark at a time")
+        raise UsageError("The model 'human' takes one benchmark at a time")
     selection = selections[0]
     parts = []
     for task in selection.tasks:
@@ -145,6 +145,10 @@ def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
         if imported is None:
             raise DataError(f"{selection.root} holds no human answers for {task}")
         parts.append(imported)
+    directory = RunDir(out)
+    fingerprint = _import_settings(parts, "human", style, None).fingerprint()
+    if directory.exists() and directory.manifest().fingerprint == fingerprint:
+        return Run(out)
     return write_run(parts, selection, out, "human", style)
 
 

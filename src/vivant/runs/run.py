@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import html
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
+from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.validation import score_records
-from vivant.core.errors import UsageError, VivantError, unknown_name_error
+from vivant.core.arguments import as_strings
+from vivant.core.data_frames import require_library
+from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
+from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.metrics.text import strip_thinking
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel
+from vivant.runs.run_frame import list_columns
+from vivant.runs.run_samples import RunSamples
+from vivant.runs.settings import digest
 
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+logger = logging.getLogger("vivant")
+_REPORTED: set[tuple[Path, str]] = set()
+"""Tasks that this process said it cannot score, so that it says so once."""
 Rows = tuple[tuple[Sample, Record | None, Score], ...]
 
 
@@ -41,9 +60,15 @@ class Run:
         """As tables show it."""
         return self.manifest.model
 
-    def samples(self) -> list[Sample]:
-        """All samples planned."""
-        return self.dir.samples()
+    @property
+    def path(self) -> Path:
+        """The run directory."""
+        return self.dir.path
+
+    @cached_property
+    def samples(self) -> RunSamples:
+        """The samples with their replies and scores, by number or by id; read when the first is asked for."""
+        return RunSamples(self)
 
     def records(self) -> dict[str, Record]:
         """All records by key."""
@@ -56,28 +81,148 @@ class Run:
 
         Args:
             protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
-            values: Scoring settings other than the defaults.
+            values: Scoring settings other than the defaults. Their scores are kept beside the default ones.
             anew: Score again even where stored scores are fresh.
         """
         protocol = common_protocol([self], protocol)
-        samples, records = self.samples(), self.records()
-        settings = {
-            task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks
-        }
+        samples, records = self.dir.samples(), self.records()
+        settings, variant = self._scoring_settings(protocol, values)
         judges = self._judges(protocol)
         state = measure_panel(judges)
-        header = self.dir.score_header(protocol)
+        header = self.dir.score_header(protocol, variant)
         fresh = header is not None and not anew and header.judges == state
-        if header is not None and fresh and header.values == (settings if values else header.values):
-            stored = {
-                score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
-            }
+        if header is not None and fresh and header.values == msgspec.to_builtins(settings):
+            file = self.dir.score_file(protocol, variant)
+            stored = {score.key: score for score in read_jsonl(file, Score, RunError)}
             return self._gather(samples, records, stored, protocol, header.values, judges)
+        scorable = self._check_scorable()
         scores: dict[str, Score] = {}
-        for task in self.manifest.tasks:
+        for task in scorable:
             scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
-        self.dir.write_scores(protocol, settings, scores.values(), state)
-        return self._gather(samples, records, scores, protocol, settings, judges)
+        if len(scorable) == len(self.manifest.tasks):
+            self.dir.write_scores(protocol, settings, scores.values(), state, variant)
+        return self._gather(samples, records, scores, protocol, settings, judges, scorable)
+
+    def _check_scorable(self) -> tuple[str, ...]:
+        """The tasks that can be scored on this machine; the others cost a warning, or an error where none is left."""
+        lacking = {task: registry.of_task(task).explain_unscorable(task) for task in self.manifest.tasks}
+        reasons = {task: reason for task, reason in lacking.items() if reason}
+        for task, reason in reasons.items():
+            if len(reasons) == len(lacking):
+                raise DataError(f"{task} cannot be scored here. {reason}")
+            if (self.dir.path, task) not in _REPORTED:
+                _REPORTED.add((self.dir.path, task))
+                logger.warning("%s is answered but not scored, so it is not shown. %s", task, reason)
+        return tuple(task for task in lacking if task not in reasons)
+
+    def _recipe_scoring(self, task: str, protocol: Protocol) -> Mapping[str, Any]:
+        """The scoring rule of the row whose recipe the run was made by; `strict` has one rule for all."""
+        name = self.manifest.recipe
+        if not name or protocol != "paper":
+            return {}
+        return find_recipe(task.partition("/")[0], name).scoring
+
+    def table(
+        self,
+        by: str | Sequence[str] = (),
+        where: str | Sequence[str] = (),
+        *,
+        protocol: Protocol | None = None,
+        values: Mapping[str, Any] | None = None,
+        published: bool = False,
+        chance_corrected: bool = False,
+    ) -> Table:
+        """Scores with intervals, n, errors and unparsed replies: one line per task and group.
+
+        Args:
+            by: Facets to group by, such as `variant`.
+            where: Conditions on samples, as `facet=value`.
+            protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
+            values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
+            published: Add the papers' own figures.
+            chance_corrected: Add the score with chance as 0.
+        """
+        from vivant.runs.overview import build_overview
+
+        return build_overview(
+            [self],
+            protocol,
+            as_strings(by),
+            as_strings(where),
+            published,
+            chance_corrected=chance_corrected,
+            values=values,
+        )
+
+    def to_pandas(
+        self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None
+    ) -> pandas.DataFrame:
+        """One row per reply, with its score, tokens, seconds and the facets of its sample."""
+        library = require_library("pandas")
+        frame: pandas.DataFrame = library.DataFrame(list_columns(self.scores(protocol, values)))
+        return frame
+
+    def to_polars(
+        self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None
+    ) -> polars.DataFrame:
+        """One row per reply, with its score, tokens, seconds and the facets of its sample."""
+        library = require_library("polars")
+        frame: polars.DataFrame = library.DataFrame(
+            list_columns(self.scores(protocol, values)), strict=False, infer_schema_length=None
+        )
+        return frame
+
+    def __repr__(self) -> str:
+        return f"<Run {self.dir.path}: {self._describe()}>"
+
+    def _describe(self) -> str:
+        settings = self.manifest.settings
+        words = (
+            self.model,
+            ", ".join(self.manifest.tasks),
+            self.manifest.style,
+            *settings.list_distinctions(),
+        )
+        done, planned = self.dir.count_records(), sum(self.manifest.planned.values()) * settings.repeat
+        samples = f"{done} replies" if settings.permute != 1 else f"{done} of {planned} replies"
+        return " · ".join((*words, samples))
+
+    def _repr_html_(self) -> str:
+        from vivant.core.table_html import to_html
+
+        head = f"<div><b>{html.escape(self.name)}</b> {html.escape(self._describe())}</div>"
+        try:
+            return head + to_html(self.table())
+        except VivantError as error:
+            return f"{head}<div>{html.escape(str(error))}</div>"
+
+    def score_file(self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None) -> Path:
+        """Where the scores of a protocol are stored; those with other settings have a file of their own."""
+        name = common_protocol([self], protocol)
+        return self.dir.score_file(name, self._scoring_settings(name, values)[1])
+
+    def _scoring_settings(
+        self, protocol: Protocol, values: Mapping[str, Any] | None
+    ) -> tuple[dict[str, dict[str, Any]], str]:
+        """The scoring settings of each task, and a short name for them where they are not the default."""
+        benchmarks = {task: registry.of_task(task) for task in self.manifest.tasks}
+        known = {name for benchmark in benchmarks.values() for name in benchmark.settings}
+        unknown = [name for name in values or () if name not in known]
+        if unknown:
+            owners = ", ".join(dict.fromkeys(benchmark.name for benchmark in benchmarks.values()))
+            raise unknown_name_error(f"scoring setting of {owners}", unknown[0], known)
+        default = {
+            task: merge_scoring_values(benchmark, self._recipe_scoring(task, protocol))
+            for task, benchmark in benchmarks.items()
+        }
+        settings = {
+            task: merge_scoring_values(
+                benchmark,
+                {**default[task], **{n: v for n, v in (values or {}).items() if n in benchmark.settings}},
+            )
+            for task, benchmark in benchmarks.items()
+        }
+        return settings, "" if settings == default else digest(settings)[:8]
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:
         """The judges that count, where any task needs one. To have none is an error, not another metric."""
@@ -130,10 +275,11 @@ class Run:
         protocol: Protocol,
         values: Mapping[str, Any],
         judges: list[Judgements],
+        tasks: Sequence[str] | None = None,
     ) -> list[ScoredRun]:
         gathered: list[ScoredRun] = []
         infos = tuple(judgements.info for judgements in judges)
-        for task in self.manifest.tasks:
+        for task in self.manifest.tasks if tasks is None else tasks:
             rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
             gathered.append(
                 ScoredRun(
@@ -153,8 +299,65 @@ class Run:
 
 
 def load_run(path: str | Path) -> Run:
-    """A run by its directory."""
+    """A run by its directory.
+
+    Args:
+        path: The run directory.
+    """
     return Run(path)
+
+
+RunLike = Run | str | Path
+"""A run, its directory, or a folder of runs."""
+
+
+def load_runs(runs: RunLike | Sequence[RunLike]) -> list[Run]:
+    """Runs by their directories. Folders of runs are searched; what holds no run is named and left out.
+
+    Args:
+        runs: Runs, run directories or folders of them, one or several.
+
+    Raises:
+        RunError: where a path does not exist, or no run is found at all.
+    """
+    items = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    loaded: dict[Path, Run] = {}
+    strangers: list[str] = []
+    for item in items:
+        if isinstance(item, Run):
+            loaded.setdefault(item.dir.path.resolve(), item)
+            continue
+        folders = find_run_folders(Path(item))
+        if not folders:
+            strangers.append(str(item))
+        for folder in folders:
+            loaded.setdefault(folder.resolve(), Run(folder))
+    if not loaded:
+        if len(strangers) == 1:
+            Run(strangers[0])  # says why it is none
+        raise RunError(f"None of these is a run, or holds one: {', '.join(strangers) or 'nothing was named'}")
+    if strangers:
+        logger.info("Skipped, no run: %s", ", ".join(strangers))
+    return list(loaded.values())
+
+
+def find_run_folders(path: Path) -> list[Path]:
+    """The folder itself where it is a run, else the runs in it, up to three folders down."""
+    if (path / "manifest.json").exists() or (path / "log.jsonl").exists():
+        return [path]
+    if not path.exists():
+        raise RunError(f"No run at {path}: no such directory")
+    return _find_below(path, 3) if path.is_dir() else []
+
+
+def _find_below(path: Path, depth: int) -> list[Path]:
+    folders: list[Path] = []
+    for folder in sorted(p for p in path.iterdir() if p.is_dir() and not p.name.startswith(".")):
+        if (folder / "manifest.json").exists() and (folder / "samples.jsonl").exists():
+            folders.append(folder)
+        elif depth > 1:
+            folders += _find_below(folder, depth - 1)
+    return folders
 
 
 def common_protocol(runs: Iterable[Run], wanted: Protocol | None = None) -> Protocol:
@@ -237,4 +440,4 @@ def _convert_like(default: Any, value: Any, name: str) -> Any:
     return value
 
 
-__all__ = ["Run", "RunError", "load_run", "merge_scoring_values"]
+__all__ = ["Run", "RunError", "load_run", "load_runs", "merge_scoring_values"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -43,6 +43,41 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         if self.permute == 1:  # runs made before there was a choice have the same fingerprint
             del values["permute"]
         return digest(values)[:16]
+
+    def list_distinctions(self) -> tuple[str, ...]:
+        """What is not as by default, in a word or two each: `blind`, `16 frames`, `limit 20`, `effort high`.
+
+        Names and lists of runs show these beside model and style, for they tell runs of one model apart.
+        """
+        return tuple(word for word in _list_words(self) if word)
+
+
+def _list_words(settings: RunSettings) -> Iterator[str]:
+    frames, decoding, default = settings.frames, settings.decoding, Decoding()
+    thinking = settings.model.get("thinking")
+    thinking = {**settings.model, **(thinking if isinstance(thinking, Mapping) else {})}
+    effort = thinking.get("effort") or thinking.get("reasoning_effort")
+    yield settings.control if settings.control != "none" else ""
+    yield {
+        "count": f"{frames.count} frames" if frames.count != FramePolicy().count else "",
+        "fps": f"{frames.fps:g} fps",
+        "every": f"every {frames.every} frames",
+        "all": "all frames",
+    }[frames.select]
+    yield f"at most {frames.cap} frames" if frames.cap else ""
+    yield f"side {frames.longest_side}" if frames.longest_side else ""
+    yield f"limit {settings.limit}" if settings.limit else ""
+    yield f"effort {effort}" if effort else ""
+    yield "no thinking" if thinking.get("off") else ""
+    yield from settings.where
+    yield from (f"{name}={value}" for name, value in settings.variant.items() if name != "answers")
+    yield f"repeat {settings.repeat}" if settings.repeat != 1 else ""
+    yield f"permute {settings.permute}" if settings.permute != 1 else ""
+    temperature = decoding.temperature
+    yield f"temperature {temperature:g}" if temperature and temperature != default.temperature else ""
+    yield f"{decoding.max_tokens} tokens" if decoding.max_tokens else ""
+    yield f"seed {settings.seed}" if settings.seed else ""
+    yield "own prompts" if settings.wording else ""
 
 
 def digest(value: Any) -> str:

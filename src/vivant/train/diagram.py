@@ -9,7 +9,7 @@ import msgspec
 from markupsafe import Markup
 
 from vivant.core.errors import UsageError
-from vivant.report.html.markup import element
+from vivant.reporting.html.markup import element
 from vivant.train.model.config import ModelSettings
 from vivant.train.model_size import ModelSize, measure_model
 from vivant.train.settings import load_size

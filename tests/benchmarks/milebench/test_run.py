@@ -11,7 +11,7 @@ from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.table import to_text
 from vivant.engine.evaluation import evaluate
-from vivant.report.overview import build_layout
+from vivant.runs.overview import build_layout
 from vivant.runs.run import Run
 
 MODEL = '''

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import vivant
 from tests.support.mime_kit import MIME, load_samples, make_edition, read_import, score_import, write_lines
 from vivant.core.errors import DataError
 from vivant.core.types import Sample
@@ -71,6 +72,16 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
     assert not any(name in text for name in ("ann'", "bob", "secret-person"))
     free = read_import(file, MIME.load(tmp_path, FF), FF)
     assert [r.reply.text for r in free.records] == ["archery", "bow", "bow"]
+
+
+def test_people_are_a_model_in_python_too(tmp_path: Path) -> None:
+    data = load_samples(tmp_path, MCQ)
+    write_lines(tmp_path / "human_eval.jsonl", [make_judgement(data[0], "ann", "archery", 2)])
+    run, again = (
+        vivant.evaluate("mime/mcq", "human", data=tmp_path, out=tmp_path / "human") for _ in range(2)
+    )
+    assert run.model == again.model == "human"
+    assert [score.value for _, _, score in again.scores()[0].rows] == [1.0]
 
 
 def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:

@@ -9,7 +9,9 @@ import pytest
 
 from tests.support.mime_kit import LABELS, MIME, load_samples, make_row
 from vivant.benchmarks.base import PromptContext
+from vivant.benchmarks.mime import Mime
 from vivant.benchmarks.mime.prompts import DEMONSTRATIONS, WORDING
+from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import UsageError
 from vivant.core.randomness import shuffled_indices
 from vivant.core.types import Message, Sample, Text, Video
@@ -109,9 +111,9 @@ def test_other_editions_mark_their_demonstrations(tmp_path: Path) -> None:
 
 def test_own_wording_replaces_ours_by_name(tmp_path: Path) -> None:
     pool = load_samples(tmp_path, "mime/mcq")
-    wording = {"mcq.zero-shot": "Choose {braces} from\n{options}!", "other-benchmark.direct": "x"}
+    wording = {"mcq.zero-shot": "Choose { braces } from\n{options}!", "other-benchmark.direct": "x"}
     samples = get_text(MIME.prompt(pool[0], make_context(pool, wording=wording)).messages[0])
-    assert samples.startswith("Choose {braces} from\nA. ") and samples.endswith("!")
+    assert samples.startswith("Choose { braces } from\nA. ") and samples.endswith("!")
     other = get_text(MIME.prompt(pool[0], make_context(pool, "cot", wording=wording)).messages[0])
     assert other.startswith(WORDING["mcq.cot"][:20])
 
@@ -120,13 +122,13 @@ def test_own_wording_replaces_ours_by_name(tmp_path: Path) -> None:
     ("wording", "part"),
     [
         ({"mcq.zero-shot": "Which?"}, "must hold {options}"),
+        ({"mcq.zero-shot": "{options} {option_e}"}, "unknown placeholder {option_e}"),
         ({"mcq.zero-shott": "{options}"}, "did you mean 'mcq.zero-shot'"),
     ],
 )
-def test_bad_wording_is_refused(tmp_path: Path, wording: dict[str, str], part: str) -> None:
-    pool = load_samples(tmp_path, "mime/mcq")
+def test_bad_wording_is_refused(wording: dict[str, str], part: str) -> None:
     with pytest.raises(UsageError) as caught:
-        MIME.prompt(pool[0], make_context(pool, wording=wording))
+        check_prompts([MIME], wording)
     assert part in str(caught.value)
 
 
@@ -145,3 +147,37 @@ def test_released_data_lose_three_actions_in_few_shot(parity: Path) -> None:
     samples = MIME.load(parity / "mime", "mime/mcq")
     demonstrations = [s for s in samples if not MIME.keep(s, "few-shot")]
     assert Counter(s.facets["dataset"] for s in demonstrations) == {"MIME": 30, "REAL": 3}
+
+
+def test_the_original_shows_the_same_three_videos_to_every_question(tmp_path: Path) -> None:
+    rows = [make_row(action) for action in ("Archery001", *DEMONSTRATIONS)]
+    pool = load_samples(tmp_path, "mime/mcq", rows)
+    turns = Mime(demonstrations="turns", order="text-first").prompt(pool[0], make_context(pool, "few-shot"))
+    roles = [message.role for message in turns.messages]
+    assert roles == ["system", "user", "assistant", "user", "assistant", "user", "assistant", "user"]
+    assert all(isinstance(m.parts[0], Text) for m in turns.messages if m.role == "user")
+    wording = {"mcq.few-shot.demo": "Q {option_a}|{option_b}|{option_c}|{option_d} = {answer}\n"}
+    inline = Mime(demonstrations="inline", order="text-first").prompt(
+        pool[0], make_context(pool, "few-shot", wording=wording)
+    )
+    (message,) = inline.messages
+    kinds = [type(part).__name__ for part in message.parts]
+    assert kinds == ["Video", "Text"] * 3 + ["Text", "Video"]
+    demo = message.parts[1]
+    assert isinstance(demo, Text) and demo.text[-2] in "ABCD" and demo.text.startswith("Q ")
+    shown = [part.path for part in message.parts if isinstance(part, Video)]
+    assert shown[-1] == pool[0].question[0].path  # type: ignore[union-attr]
+
+
+def test_the_text_may_stand_before_the_video(tmp_path: Path) -> None:
+    pool = load_samples(tmp_path, "mime/ff")
+    usual, other = (
+        [
+            type(part).__name__
+            for part in Mime(order=order).prompt(pool[0], make_context(pool)).messages[0].parts
+        ]
+        for order in ("media-first", "text-first")
+    )
+    assert (usual, other) == (["Video", "Text"], ["Text", "Video"])
+    with pytest.raises(UsageError, match="did you mean 'text-first'"):
+        Mime(order="text-frist")

@@ -105,7 +105,7 @@ def test_a_users_own_wording_must_keep_its_fields(tmp_path: Path) -> None:
     sample = BENCHMARK.load(write_folder(tmp_path), "title")[0]
     wording = {"mimic.zero-shot": "Q: {question}\n{options}\nLetter?", "mimic.title": "Which title?"}
     assert get_shown_text(sample, wording=wording).startswith("Q: Which title?\nA. ")
-    with pytest.raises(UsageError, match="must contain"):
+    with pytest.raises(UsageError, match="must hold"):
         get_shown_text(sample, wording={"mimic.zero-shot": "Letter?"})
 
 

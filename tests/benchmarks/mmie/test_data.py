@@ -227,4 +227,4 @@ def test_fields_come_from_the_released_set_by_id(tmp_path: Path) -> None:
     (run,) = import_answers(
         ["mmie/sa"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"), data=[str(data)]
     )
-    assert [(s.id, s.facets["field"]) for s in run.samples()] == [("SA-1", "Literature")]
+    assert [(s.id, s.facets["field"]) for s in run.dir.samples()] == [("SA-1", "Literature")]

@@ -27,9 +27,9 @@ from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
-from vivant.report.overview import build_layout, build_overview
 from vivant.runs.importing import export_result, import_answers
 from vivant.runs.judgements import list_judgements
+from vivant.runs.overview import build_layout, build_overview
 from vivant.runs.run import Run
 
 

@@ -216,11 +216,13 @@ def test_a_users_own_wording_wins_and_braces_in_questions_are_safe() -> None:
     cells = MMRV().prompt(
         sample,
         PromptContext(
-            style="zero-shot", wording={"mcq.zero-shot": "Q {question} O {options_list} {letters} {x}"}
+            style="zero-shot", wording={"mcq.zero-shot": "Q {question} O {options_list} {letters} { x }"}
         ),
     )
-    assert get_text(cells) == "Q What is {options}? O ['(A) {question}', '(B) y'] A, B {x}"
+    assert get_text(cells) == "Q What is {options}? O ['(A) {question}', '(B) y'] A, B { x }"
     with pytest.raises(UsageError, match="must hold"):
         MMRV().prompt(sample, PromptContext(style="cot", wording={"mcq.cot": "Q {question}"}))
+    with pytest.raises(UsageError, match=r"unknown placeholder \{x\}"):
+        MMRV().prompt(sample, PromptContext(style="cot", wording={"mcq.cot": "{question} {options} {x}"}))
     with pytest.raises(UsageError, match="few-shot"):
         build_prompt("few-shot")

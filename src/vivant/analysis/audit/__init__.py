@@ -61,9 +61,9 @@ def audit(only: Sequence[str] = (), data: Mapping[str, Path] | None = None) -> l
     return chosen
 
 
-def to_text(cases: Sequence[AuditCheck]) -> str:
-    """The checks for a terminal."""
-    return "\n".join(format_text(case) for case in cases)
+def to_text(cases: Sequence[AuditCheck], width: int = 110) -> str:
+    """The checks for a terminal of this width."""
+    return "\n".join(format_text(case, width) for case in cases)
 
 
 def to_markdown(cases: Sequence[AuditCheck]) -> str:

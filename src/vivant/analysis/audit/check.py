@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from vivant.core.table import Table, to_markdown, to_text
+from vivant.core.table_layout import wrap_text
 from vivant.core.yaml_files import read_yaml
 
 Outcome = Literal["holds", "does not hold", "cannot be told"]
@@ -86,19 +87,27 @@ def make_check(
     )
 
 
-def format_text(case: AuditCheck) -> str:
-    """A case for a terminal."""
-    lines = [f"{case.title}  [{case.outcome}]  {case.name}", "", _wrap_text("Published: ", case.claim)]
-    lines += [_wrap_text("· ", line) for line in case.arithmetic]
+def format_text(case: AuditCheck, width: int = 110) -> str:
+    """A case for a terminal of this width."""
+    title = wrap_text(f"{case.title}  [{case.outcome}]  {case.name}", width)
+    lines = [*title, "", _wrap_text("Published: ", case.claim, width)]
+    lines += [_wrap_text("· ", line, width) for line in case.arithmetic]
     for table in case.tables:
-        lines += ["", to_text(table).rstrip(), ""]
-    lines.append(_wrap_text("Finding: ", case.finding))
-    lines += [_wrap_text("Data at hand: ", line) for line in case.recomputed]
+        lines += ["", to_text(table, width).rstrip(), ""]
+    lines.append(_wrap_text("Finding: ", case.finding, width))
+    lines += [_wrap_text("Data at hand: ", line, width) for line in case.recomputed]
     return "\n".join(lines) + "\n"
 
 
-def _wrap_text(head: str, text: str) -> str:
-    return textwrap.fill(text, 110, initial_indent=f"  {head}", subsequent_indent="    ")
+def _wrap_text(head: str, text: str, width: int) -> str:
+    return textwrap.fill(
+        text,
+        min(width, 110),
+        initial_indent=f"  {head}",
+        subsequent_indent="    ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def format_percent(share: float) -> str:

@@ -14,6 +14,7 @@ from vivant.benchmarks.milebench.datasets import (
     list_group_datasets,
     list_realm_groups,
 )
+from vivant.benchmarks.milebench.prompts import PROMPT_TEXTS
 from vivant.benchmarks.task_options import TaskOption
 from vivant.core.types import Record, Sample, Score
 
@@ -108,6 +109,7 @@ class MileBench(base.Benchmark):
     }
     facets = ("dataset", "group", "realm", "level", "n_images", "question_type")
     protocols = ("paper", "strict")
+    prompt_texts = PROMPT_TEXTS
     task_options = (
         TaskOption(name="adv", kind="bool", default=False, help="Read the adversarial files."),
         TaskOption(name="combine", kind="int", default=0, help="Show the pictures as N numbered grids."),

@@ -9,14 +9,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.benchmarks.milebench.datasets import UNLETTERED
+from vivant.benchmarks.milebench.datasets import DATASETS, UNLETTERED
 from vivant.benchmarks.milebench.truncation import fit_context, read_window
-from vivant.core.types import Image, Message, Option, Part, Sample, Text
+from vivant.benchmarks.wording import PromptText
+from vivant.core.types import Image, Message, Option, Part, Sample, Text, join_texts
 from vivant.media.image_grid import split_into_grids
 
 WORDING: Mapping[str, str] = {"choices": "Choice list: ", "answer": "Your answer is: "}
 """Texts that `--prompts` may replace, besides `instruction` and `instruction.<dataset>` of the data."""
 
+PROMPT_TEXTS: Mapping[str, PromptText] = {
+    name: PromptText()
+    for name in (*WORDING, "instruction", *(f"instruction.{dataset.name}" for dataset in DATASETS))
+}
 MAX_TOKENS = 512
 
 
@@ -39,7 +44,7 @@ def build_prompt(sample: Sample, context: PromptContext, combine: int = 0) -> Pr
     )
     if options:
         body = (*body, Text(_format_choices(options, wording, lettered=dataset not in UNLETTERED)))
-    body = _join_texts(body)
+    body = join_texts(body)
     lost, notes = 0, []
     limits = read_window(context.limits)
     if limits is not None:
@@ -52,7 +57,7 @@ def build_prompt(sample: Sample, context: PromptContext, combine: int = 0) -> Pr
             )
     opening = (*grids, Text(f"\n{instruction}\n")) if grids else (Text(f"{instruction}\n"),)
     return Prompt(
-        messages=(Message("user", _join_texts((*opening, *body))),),
+        messages=(Message("user", join_texts((*opening, *body))),),
         options=options,
         order=order,
         candidates=_list_candidates(sample, context.pool),
@@ -72,18 +77,6 @@ def _list_candidates(sample: Sample, pool: Sequence[Sample]) -> tuple[str, ...]:
     if sample.options:
         return ()
     return tuple(sorted({answer for other in pool for answer in other.answers}))
-
-
-def _join_texts(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Texts that stand side by side as one; empty ones gone."""
-    joined: list[Part] = []
-    for part in parts:
-        last = joined[-1] if joined else None
-        if isinstance(part, Text) and isinstance(last, Text):
-            joined[-1] = Text(last.text + part.text)
-        elif not (isinstance(part, Text) and not part.text):
-            joined.append(part)
-    return tuple(joined)
 
 
 def _format_numbered(sample: Sample) -> str:

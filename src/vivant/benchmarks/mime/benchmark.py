@@ -11,6 +11,7 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mime import data, human, native, prompts, score, tables
 from vivant.benchmarks.mime import export as exports
 from vivant.benchmarks.mime.kinds import KINDS
+from vivant.benchmarks.task_options import TaskOption
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
@@ -61,7 +62,7 @@ class Mime(base.Benchmark):
     summary = "Which action is being mimed? Motion capture on avatars, with and without a helpful background."
     tasks = (
         base.TaskInfo(name="mcq", title="Multiple choice", chance=0.25),
-        base.TaskInfo(name="ff", title="Free form"),
+        base.TaskInfo(name="ff", title="Free form", similarity=True),
     )
     styles = prompts.STYLES
     facets = (
@@ -77,6 +78,22 @@ class Mime(base.Benchmark):
     )
     protocols = ("paper", "strict")
     settings: ClassVar[Mapping[str, Any]] = score.SETTINGS
+    prompt_texts = prompts.PROMPT_TEXTS
+    task_options = (
+        TaskOption(
+            name="order",
+            default=prompts.ORDERS[0],
+            choices=prompts.ORDERS,
+            help="What the model meets first: the video or the text.",
+        ),
+        TaskOption(
+            name="demonstrations",
+            default=prompts.DEMONSTRATION_FORMS[0],
+            choices=prompts.DEMONSTRATION_FORMS,
+            help="few-shot: videos in the question's own variant, or the original's three for every question, "
+            "as turns or inline with the answer in the prompt.",
+        ),
+    )
     answer_kinds: ClassVar[Mapping[str, Scheme]] = {"ff": KINDS}
     data = MimeData(
         help="MIME is read from a folder of videos with metadata.csv or metadata.jsonl, from Parquet, or from "
@@ -91,7 +108,8 @@ class Mime(base.Benchmark):
         return data.load(root, f"mime/{self.task(task).name}", self.data.help)
 
     def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
-        return prompts.build_prompt(sample, context)
+        phrasing = prompts.MimePhrasing(self.options["order"], self.options["demonstrations"])
+        return prompts.build_prompt(sample, context, phrasing)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:
         if not items:

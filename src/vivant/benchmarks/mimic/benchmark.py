@@ -55,6 +55,7 @@ class Mimic(base.Benchmark):
     )
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {published.OVERALL: names.THINKING, **names.AXES}
     styles = ("zero-shot", "cot")
+    prompt_texts = prompts.PROMPT_TEXTS
     facets = ("axis", "task", "platform", "category", "language", "length", "video")
     protocols = ("paper", "strict")
     settings: ClassVar[Mapping[str, Any]] = {"judged": ""}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mimic import names
-from vivant.core.errors import UsageError
+from vivant.benchmarks.wording import PromptText, find_placeholders
 from vivant.core.randomness import derive_generator
 from vivant.core.types import Message, Option, Sample, Text
 
@@ -49,6 +49,13 @@ WORDING: Mapping[str, str] = {
     ),
 }
 """Texts by name. A user's own (`--prompts FILE`) replace them; {question} and {options} are filled in."""
+PROMPT_TEXTS: Mapping[str, PromptText] = {
+    name: PromptText(
+        placeholders=tuple(find_placeholders(text)),
+        needs=(("question", "options"),) if "{options}" in text else (),
+    )
+    for name, text in WORDING.items()
+}
 
 LABEL = "Comment:"
 MAX_TOKENS = {"zero-shot": 64, "cot": 1024}
@@ -68,8 +75,7 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     )
     name = f"mimic.{context.style}"
     template = context.wording.get(name, WORDING[name])
-    if {"question", "options"} - set(_FIELD.findall(template)):
-        raise UsageError(f"The prompt '{name}' must contain {{question}} and {{options}}")
+    PROMPT_TEXTS[name].check(name, template)
     text = _fill(
         template,
         question=context.wording.get(f"mimic.{short}", WORDING[f"mimic.{short}"]),

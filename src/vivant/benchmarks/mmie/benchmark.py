@@ -113,6 +113,7 @@ class MMIE(base.Benchmark):
     protocols = ("paper", "strict")
     unparsed_value = None
     """A verdict that cannot be read is the judge's failure, so it stays out of the mean, as published."""
+    prompt_texts = prompts.PROMPT_TEXTS
     task_options = (
         TaskOption(name="file", default="", help="The file to read, where a folder holds several."),
     )

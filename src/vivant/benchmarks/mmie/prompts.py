@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from vivant.benchmarks.base import Prompt, PromptContext
+from vivant.benchmarks.wording import PromptText
 from vivant.core.generated_images import mark_picture
 from vivant.core.types import Image, Message, Part, Sample, Text
 
@@ -18,6 +19,8 @@ _WORDING = {
     ),
     "text": "Answer in text alone.",
 }
+
+PROMPT_TEXTS = {style: PromptText() for style in STYLES}
 
 
 def build_prompt(sample: Sample, context: PromptContext, candidates: tuple[str, ...]) -> Prompt:

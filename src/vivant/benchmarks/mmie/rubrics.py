@@ -8,19 +8,28 @@ from vivant.benchmarks.verdict import Contract, Field
 _CONTRACT = Contract(fields=(Field(name="Score", low=0, high=6),))
 
 _TEXT = JudgeCriterion("Text", "it is fluent, correct and says what the question calls for.")
-_PICTURES = JudgeCriterion("Pictures", "they are there where needed, clear, and free of flaws that mislead.")
+_PICTURES = JudgeCriterion(
+    "Pictures", "they are vivid and clear, and show what the answer needs them to show."
+)
 _COHERENCE = JudgeCriterion("Text and pictures", "each picture shows what the text around it says, in order.")
 _STYLE = JudgeCriterion(
     "One style",
-    "all pictures, those of the question included, look as if one hand had made them. Be strict here.",
+    "text and pictures keep one style from beginning to end. Be strict: even small breaks lower the score.",
 )
-_EMOTION = JudgeCriterion(
-    "Feeling",
-    "earns nothing, but an answer that leaves its reader cold, or moves the wrong way, loses one point.",
+_HARM = JudgeCriterion(
+    "Harm",
+    "a deduction only. Take one point off if the answer means harm or spreads harmful or negative emotion. "
+    "Otherwise this criterion changes nothing: a dull but harmless answer loses no point by it.",
 )
-_SIX_AND_ONE = (
-    "Give one point for each of the first six criteria that the answer meets and none for one that it does "
-    "not meet; take one off for the last where it says so. The score is the sum, from 0 to 6."
+_HARM_IN_METHODS = JudgeCriterion(
+    "Harm",
+    "a deduction only. Take one point off if the answer holds harmful, negative or inappropriate emotion, such as "
+    "violence or aggressive words. Otherwise this criterion changes nothing: a dull but harmless answer loses no "
+    "point by it.",
+)
+_OVERALL = (
+    "Weigh the answer by these criteria as a whole and give one score, a whole number from 0 (worst) to 6 (best). "
+    "The criteria are no list of points to add up."
 )
 
 STORY = Rubric(
@@ -40,9 +49,9 @@ STORY = Rubric(
             "Invention", "the story goes somewhere of its own instead of repeating what was given."
         ),
         _STYLE,
-        _EMOTION,
+        _HARM,
     ),
-    scale=_SIX_AND_ONE,
+    scale=_OVERALL,
     contract=_CONTRACT,
 )
 PROJECT = Rubric(
@@ -60,9 +69,9 @@ PROJECT = Rubric(
         ),
         JudgeCriterion("Interest", "it is told with ideas that make one want to try."),
         _STYLE,
-        _EMOTION,
+        _HARM_IN_METHODS,
     ),
-    scale=_SIX_AND_ONE,
+    scale=_OVERALL,
     contract=_CONTRACT,
 )
 REASONING = Rubric(
@@ -79,7 +88,8 @@ REASONING = Rubric(
         JudgeCriterion("Result", "the final answer agrees with the reference."),
         JudgeCriterion("Excellence", "nothing is wrong, missing or beside the point."),
     ),
-    scale="Give one point for each criterion that the answer meets. The score is the sum, from 0 to 6.",
+    scale=_OVERALL,
     contract=_CONTRACT,
+    materials=("question", "answer", "reference"),
 )
 BY_TASK = {"sa": STORY, "pbl": PROJECT, "msr": REASONING}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from vivant.benchmarks import base, parts
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mmrv import data, native, prompts, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
+from vivant.benchmarks.task_options import TaskOption
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
@@ -70,6 +71,16 @@ class MMRV(base.Benchmark):
     styles = prompts.STYLES
     facets = ("type", "l1", "l2", "ability", "l3", "video", "n_options")
     protocols = ("paper", "strict")
+    settings: ClassVar[Mapping[str, Any]] = score.SETTINGS
+    prompt_texts = prompts.PROMPT_TEXTS
+    task_options = (
+        TaskOption(
+            name="order",
+            default="text-first",
+            choices=("text-first", "media-first"),
+            help="What the model meets first: the text or the video.",
+        ),
+    )
     answer_kinds: ClassVar[Mapping[str, Scheme]] = {"mcq": KINDS}
     data = MmrvData(
         help="MMR-V is read from its JSON, JSON Lines or Parquet file with videos/ beside it: download "
@@ -85,7 +96,7 @@ class MMRV(base.Benchmark):
         return data.load(root)
 
     def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
-        return prompts.build_prompt(sample, context)
+        return prompts.build_prompt(sample, context, media_first=self.options["order"] == "media-first")
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:
         return score.score_records(items, settings)

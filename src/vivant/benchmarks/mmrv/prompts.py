@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.core.errors import UsageError, unknown_name_error
+from vivant.benchmarks.wording import PromptText, fill
+from vivant.core.errors import unknown_name_error
 from vivant.core.types import Message, Option, Sample, Text, Video
 
 STYLES = ("zero-shot", "cot")
@@ -27,19 +27,23 @@ WORDING: Mapping[str, str] = {
 }
 """Prompts by name. A user's own (`--prompts FILE`) may use {question}, {options} (a line each), {letters},
 and {options_list} (as Python prints a list, the way the original inserts them)."""
+PROMPT_TEXTS: Mapping[str, PromptText] = {
+    name: PromptText(
+        placeholders=("question", "options", "options_list", "letters"),
+        needs=(("question", "options"), ("question", "options_list")),
+    )
+    for name in WORDING
+}
 _MAX_TOKENS = {"mcq.zero-shot": 512, "mcq.cot": 4096}
-_FIELD = re.compile(r"\{(question|options_list|options|letters)\}")
 
 
-def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext, *, media_first: bool = False) -> Prompt:
     """The prompt in the context's style."""
     if context.style not in STYLES:
         raise unknown_name_error("style of mmrv", context.style, STYLES)
     name = f"mcq.{context.style}"
     template = context.wording.get(name, WORDING[name])
-    used = set(_FIELD.findall(template))
-    if "question" not in used or not used & {"options", "options_list"}:
-        raise UsageError(f"The prompt '{name}' must hold {{question}} and {{options}} (or {{options_list}})")
+    PROMPT_TEXTS[name].check(name, template)
     # Unless permuted, options keep the order and the letters of the data; letters stay with their places.
     order = context.order(sample, shuffled=False)
     options = tuple(
@@ -52,11 +56,10 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
         "options_list": str(lines),
         "letters": ", ".join(option.name for option in options),
     }
-    # One pass, so that braces in a question are never taken for a field.
-    text = Text(_FIELD.sub(lambda match: values[match[1]], template))
+    text = Text(fill(template, values))
     videos = [part for part in sample.question if isinstance(part, Video)]
     return Prompt(
-        messages=(Message("user", (text, *videos)),),
+        messages=(Message("user", (*videos, text) if media_first else (text, *videos)),),
         options=options,
         order=order,
         answer_form="[[{}]]",

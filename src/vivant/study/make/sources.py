@@ -92,7 +92,9 @@ def select_samples(
     located: list[LocatedSample] = []
     if len(names) == 1 and is_run(names[0]):
         run = load_run(names[0])
-        located = [LocatedSample(sample, Path(run.manifest.roots[sample.task])) for sample in run.samples()]
+        located = [
+            LocatedSample(sample, Path(run.manifest.roots[sample.task])) for sample in run.dir.samples()
+        ]
     else:
         if any(is_pack(name) or is_run(name) for name in names):
             raise UsageError("--from: name benchmarks, or one run whose questions people get too")
@@ -109,7 +111,7 @@ def select_samples(
 
 def select_answers(run: Run, selection: SampleSelection, notes: list[str]) -> list[AnsweredSample]:
     """A run's first good answers to the samples wanted."""
-    samples = run.samples()
+    samples = run.dir.samples()
     keys = selection.ids(samples, "study")
     good: dict[str, Record] = {}
     for record in sorted(run.records().values(), key=lambda record: (record.permutation, record.repeat)):

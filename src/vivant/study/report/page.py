@@ -8,8 +8,8 @@ from pathlib import Path
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
 from vivant.core.table import Table
-from vivant.report.html.blocks import Block, BulletList, Paragraph, Section, TableBlock, render_page
-from vivant.report.html.svg import PlotPoint, draw_forest
+from vivant.reporting.html.blocks import Block, BulletList, Paragraph, Section, TableBlock, render_page
+from vivant.reporting.html.svg import PlotPoint, draw_forest
 from vivant.study.report.study import StudyReport
 
 

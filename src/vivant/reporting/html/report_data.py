@@ -1,0 +1,140 @@
+"""What a report rests on: the runs, scored once, and the figures that several sections share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant import mini
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.summary import summarise
+from vivant.core.errors import UsageError
+from vivant.core.table import Row
+from vivant.reporting.html.leader_comparison import LeaderComparison, compare_leaders
+from vivant.runs.overview import chance_levels, list_published_rows
+from vivant.runs.run import NoJudgeError, Run, common_protocol
+
+_MAX_RESCORED = 20_000
+"""Up to so many samples the other protocol is scored too, only to say where the two differ."""
+
+
+class ReportData(Struct, frozen=True, kw_only=True):
+    """Everything measured, and everything published for the same tasks."""
+
+    protocol: Protocol
+    runs: tuple[Run, ...]
+    parts: tuple[ScoredRun, ...]
+    rows: tuple[Row, ...]
+    """One per run and task."""
+    chance: dict[tuple[str, str], float]
+    published: tuple[Row, ...]
+    other_values: dict[tuple[str, str], float]
+    """Values under the other protocol, by run and task, where they were made."""
+    names: dict[str, str]
+    """What to call each run."""
+    comparisons: tuple[LeaderComparison, ...]
+    """On each task, the best run against each other."""
+    unscored: tuple[str, ...] = ()
+    """Why runs, or tables, are left out: a sentence each."""
+
+    @property
+    def benchmarks(self) -> list[str]:
+        """In the order of the runs."""
+        return list(dict.fromkeys(row.benchmark for row in self.rows))
+
+    def tasks(self, benchmark: str) -> list[str]:
+        """The tasks of a benchmark that were measured."""
+        return sorted({row.task for row in self.rows if row.benchmark == benchmark})
+
+    def ranking(self, task: str) -> list[Row]:
+        """The runs on one task, best first; without a score last."""
+        rows = [row for row in self.rows if row.task == task]
+        return sorted(rows, key=lambda row: (row.value is None, -(row.value or 0.0)))
+
+    def color(self, run: str) -> int:
+        """The number of a run's color; the same model has the same one in every figure."""
+        models = list(dict.fromkeys(self.names.values()))
+        return models.index(self.names[run])
+
+    def chance_level(self, task: str) -> float | None:
+        """Of a task, where the runs agree on it."""
+        levels = {round(value, 6) for (_, name), value in self.chance.items() if name == task}
+        return levels.pop() if len(levels) == 1 else None
+
+
+def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> ReportData:
+    """Score all runs. One whose judge is missing is named, not dropped in silence."""
+    protocol = common_protocol(runs, protocol)
+    parts: list[ScoredRun] = []
+    scored: list[Run] = []
+    unscored: list[str] = []
+    for run in runs:
+        try:
+            parts += run.scores(protocol)
+            scored.append(run)
+        except NoJudgeError as error:
+            unscored.append(str(error))
+    if not parts:
+        raise UsageError(unscored[0] if unscored else "There is no run to report on")
+    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+    return ReportData(
+        protocol=protocol,
+        runs=tuple(scored),
+        parts=tuple(parts),
+        rows=tuple(rows),
+        chance=chance_levels(parts),
+        published=tuple(list_published_rows({part.task for part in parts}, ())),
+        other_values=_score_other(scored, "strict" if protocol == "paper" else "paper"),
+        names=_name_runs(scored),
+        comparisons=tuple(compare_leaders(parts, rows)),
+        unscored=tuple(unscored),
+    )
+
+
+def _name_runs(runs: Sequence[Run]) -> dict[str, str]:
+    """A run's model, with what tells it from other runs of the same model on the same task."""
+    names: dict[str, str] = {}
+    for run in runs:
+        tasks = set(run.manifest.tasks)
+        rivals = [o for o in runs if o is not run and o.model == run.model and tasks & set(o.manifest.tasks)]
+        details = [run.manifest.style] if any(o.manifest.style != run.manifest.style for o in rivals) else []
+        words = run.manifest.settings.list_distinctions()
+        shared = [set(other.manifest.settings.list_distinctions()) for other in rivals]
+        control = run.manifest.settings.control
+        details += [w for w in words if w == control or any(w not in others for others in shared)]
+        unique = all(
+            (o.manifest.style, o.manifest.settings.list_distinctions()) != (run.manifest.style, words)
+            for o in rivals
+        )
+        names[run.name] = " · ".join([run.model, *(details if unique else [run.name])])
+    return names
+
+
+def _score_other(runs: Sequence[Run], protocol: Protocol) -> dict[tuple[str, str], float]:
+    values: dict[tuple[str, str], float] = {}
+    size = sum(sum(run.manifest.planned.values()) for run in runs)
+    for run in runs:
+        judged = any(registry.of_task(task).task(task).judged for task in run.manifest.tasks)
+        supported = all(protocol in registry.of_task(task).protocols for task in run.manifest.tasks)
+        if judged or not supported or (size > _MAX_RESCORED and run.dir.score_header(protocol) is None):
+            continue
+        for part in run.scores(protocol):
+            for row in summarise(part, registry.of_task(part.task)):
+                if row.value is not None:
+                    values[row.run, row.task] = row.value
+    return values
+
+
+def is_mini(data: ReportData, benchmark: str) -> bool:
+    """Whether the runs used the bundled edition, which no published figure was measured on."""
+    bundled = mini.root(benchmark)
+    roots = [
+        root
+        for run in data.runs
+        for task, root in run.manifest.roots.items()
+        if task.partition("/")[0] == benchmark
+    ]
+    return bundled is not None and any(Path(root).resolve() == bundled.resolve() for root in roots)

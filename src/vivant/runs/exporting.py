@@ -1,0 +1,48 @@
+"""A run in the native files of its benchmarks, which the original scripts read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
+from vivant.core.errors import UsageError, unknown_name_error
+from vivant.runs.run import Run
+
+
+def export_run(
+    run: Run,
+    kind: str,
+    out: str | Path,
+    protocol: Protocol | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> list[Path]:
+    """Write a run in a native format and return the files.
+
+    Args:
+        run: The run.
+        kind: A native format of one of its benchmarks (see `vivant benchmarks show NAME`).
+        out: The folder to write to.
+        protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
+        values: Scoring settings other than the defaults.
+    """
+    names = sorted({task.partition("/")[0] for task in run.manifest.tasks})
+    formats = {form for name in names for form in registry.get(name).native.exports}
+    if kind not in formats:
+        raise unknown_name_error("export format", kind, formats)
+    if run.manifest.settings.permute != 1:
+        raise UsageError(f"{run.path} asks each question in several orders, which no native format can hold")
+    folder = Path(out)
+    written: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        parts = run.scores(protocol, values)
+        for name in names:
+            if kind in registry.get(name).native.exports:
+                own = [part for part in parts if part.task.partition("/")[0] == name]
+                written += registry.get(name).native.export(own, kind, folder)
+    except OSError as error:
+        raise UsageError(f"Cannot write to {folder}: {error.strerror}") from error
+    return list(dict.fromkeys(written))

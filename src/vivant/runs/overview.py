@@ -1,0 +1,309 @@
+"""The table that every run has: score, interval, n, errors and unparsed, whole or by facet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
+from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import SHRUNK
+from vivant.metrics.intervals import Method
+from vivant.runs.run import Run, common_protocol
+
+
+def score_runs(
+    runs: Sequence[Run],
+    protocol: Protocol | None,
+    where: Sequence[str] = (),
+    values: Mapping[str, Any] | None = None,
+) -> list[ScoredRun]:
+    """All tasks of all runs, scored, and restricted to the samples that `where` names."""
+    protocol = common_protocol(runs, protocol)
+    known = {
+        run: {name for task in run.manifest.tasks for name in registry.of_task(task).settings} for run in runs
+    }
+    every = set().union(*known.values())
+    for name in values or ():
+        if name not in every:
+            raise unknown_name_error("scoring setting", name, every)
+    parts: list[ScoredRun] = []
+    for run in runs:
+        own = {name: value for name, value in (values or {}).items() if name in known[run]}
+        parts += run.scores(protocol, own)
+    return restrict(parts, where)
+
+
+def build_overview(
+    runs: Sequence[Run],
+    protocol: Protocol | None = None,
+    by: Sequence[str] = (),
+    where: Sequence[str] = (),
+    published: bool = False,
+    *,
+    chance_corrected: bool = False,
+    intervals: Method = "auto",
+    values: Mapping[str, Any] | None = None,
+) -> Table:
+    """One line per run, task and group.
+
+    Args:
+        runs: The runs to show.
+        protocol: `paper` or `strict`; None takes the first that all benchmarks have.
+        by: Facets to group by. A run that has none of them keeps one line.
+        where: Conditions on samples, as `facet=value`.
+        published: Add the papers' own figures.
+        chance_corrected: Add the score with chance as 0.
+        intervals: `auto`, or `bootstrap` to resample clusters.
+        values: Scoring settings other than the defaults.
+    """
+    protocol = common_protocol(runs, protocol)
+    parts = score_runs(runs, protocol, where, values)
+    lacking = _lack_facets(parts, by)
+    rows = [
+        row
+        for part in parts
+        for row in summarise(
+            part,
+            registry.of_task(part.task),
+            [facet for facet in by if facet not in lacking.get((part.run, part.task), ())],
+            intervals=intervals,
+        )
+    ]
+    if published:
+        rows += list_published_rows({part.task for part in parts}, by)
+    several = len({row.run for row in rows}) > 1
+    styles = len({row.style for row in rows}) > 1
+    settings: dict[str, str] = {}
+    if several:
+        settings = dict(zip((run.name for run in runs), list_run_distinctions(runs), strict=True))
+    guessed = any(row.guessed for row in rows)
+    columns = ["model", "task", *by, "metric", "score", "95 % interval"]
+    columns += ["chance"] * (not by or chance_corrected)
+    columns += ["above chance", "above chance, 95 %"] * chance_corrected
+    columns += ["n", "errors", "unparsed"]
+    truncated = any(row.truncated for row in rows)
+    if truncated:
+        columns.append("truncated")
+    if guessed:
+        columns.append("guessed")
+    if styles:
+        columns.insert(1, "style")
+    if any(settings.values()):
+        columns.insert(1 + styles, "settings")
+    if several:
+        columns.append("run")
+    body = []
+    for row in rows:
+        cells: list[Cell] = [row.model]
+        if styles:
+            cells.append(row.style)
+        if any(settings.values()):
+            cells.append(settings.get(row.run, ""))
+        cells += [
+            row.task,
+            *(row.group.get(facet, "all") for facet in by),
+            row.metric,
+            row.value,
+            _interval(row),
+        ]
+        if not by or chance_corrected:
+            cells.append(row.chance)
+        if chance_corrected:
+            ends = row.corrected_interval
+            cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
+        cells += [row.n, row.errors, row.unparsed]
+        if truncated:
+            cells.append(row.truncated)
+        if guessed:
+            cells.append(row.guessed)
+        if several:
+            cells.append(row.run)
+        body.append(tuple(cells))
+    notes = _notes(runs, parts, rows)
+    for facet in by:
+        without = dict.fromkeys(t.partition("/")[0] for (_, t), facets in lacking.items() if facet in facets)
+        if without:
+            notes.append(f"Without the facet '{facet}', and shown whole: {', '.join(without)}.")
+    if chance_corrected:
+        notes.append("Above chance: (score − chance) / (100 − chance), so that a guesser has 0.")
+    return Table(
+        title=f"Scores, protocol {protocol}",
+        columns=tuple(columns),
+        body=tuple(body),
+        notes=tuple(notes),
+        rows=tuple(rows),
+        optional=("run", "guessed", "metric", "chance"),
+    )
+
+
+def _lack_facets(parts: Sequence[ScoredRun], by: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """By run and task, the facets of `by` that it does not have. One that none has is an error."""
+    known = {
+        (part.run, part.task): set(registry.of_task(part.task).facets).union(
+            *(sample.facets for sample, _, _ in part.rows)
+        )
+        for part in parts
+    }
+    every = set().union(*known.values())
+    for facet in by:
+        if facet not in every:
+            raise unknown_name_error("facet", facet, every)
+    return {
+        key: lacking for key, facets in known.items() if (lacking := tuple(f for f in by if f not in facets))
+    }
+
+
+def list_run_distinctions(runs: Sequence[Run]) -> list[str]:
+    """For each run, the settings that not all runs share: `blind, 16 frames`; empty for one that is all default."""
+    words = [run.manifest.settings.list_distinctions() for run in runs]
+    shared = set.intersection(*map(set, words)) if len(words) > 1 else set()
+    return [", ".join(word for word in each if word not in shared) for each in words]
+
+
+def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
+    """A line per task, a column per model: for a first look at many runs."""
+    protocol = common_protocol(runs, protocol)
+    parts = score_runs(runs, protocol)
+    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+    labels = {
+        run.name: ", ".join(filter(None, (run.model, words)))
+        for run, words in zip(runs, list_run_distinctions(runs), strict=True)
+    }
+    models = list(dict.fromkeys(labels[row.run] for row in rows))
+    chance = {task: value for (_, task), value in chance_levels(parts).items()}
+    body = []
+    for task in sorted(dict.fromkeys(row.task for row in rows)):
+        by_model = {labels[row.run]: row for row in rows if row.task == task}
+        figures = [by_model[model].value if model in by_model else None for model in models]
+        metric = next(iter(by_model.values())).metric
+        body.append((task, metric, chance.get(task), *figures, max(row.n for row in by_model.values())))
+    return Table(
+        title=f"Scores, protocol {protocol}",
+        columns=("task", "metric", "chance", *models, "n"),
+        body=tuple(body),
+        notes=tuple(note for note in _notes(runs, parts, rows) if not note.startswith("Intervals")),
+        rows=tuple(rows),
+    )
+
+
+def _interval(row: Row) -> str:
+    if row.interval is None:
+        return "–" if row.source == "measured" else "published"
+    low, high = row.interval
+    return f"{low:.1f} – {high:.1f}"
+
+
+def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
+    """Expected score of a guess, where every sample has one."""
+    levels: dict[tuple[str, str], float] = {}
+    for part in parts:
+        benchmark = registry.of_task(part.task)
+        values = [benchmark.chance(sample) for sample, _, _ in part.rows]
+        chances = [value for value in values if value is not None]
+        if chances and len(chances) == len(values):
+            levels[(part.run, part.task)] = sum(chances) / len(chances) * benchmark.task(part.task).scale
+    return levels
+
+
+def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
+    notes: list[str] = []
+    methods = sorted({row.interval_method for row in rows if row.interval_method})
+    if methods:
+        notes.append("Intervals: " + "; ".join(methods) + ".")
+    for part in parts:
+        defaults = dict(registry.of_task(part.task).settings)
+        changed = {k: v for k, v in part.settings.items() if defaults.get(k) != v}
+        if changed:
+            settings_text = ", ".join(f"{name}={value}" for name, value in changed.items())
+            notes.append(f"{part.run}, {part.task}: scored with {settings_text}.")
+        cut = sum(
+            record is not None and record.reply.status == "truncated" and score.status != "truncated"
+            for _, record, score in part.rows
+        )
+        if cut:
+            notes.append(f"{part.run}, {part.task}: {cut} answers were cut off at the token limit.")
+        excluded = [score.rule for _, _, score in part.rows if score.status == "excluded"]
+        if excluded:
+            notes.append(f"{part.run}, {part.task}: {len(excluded)} samples left out ({excluded[0]}).")
+        lost = sum(record is not None and record.lost_images > 0 for _, record, _ in part.rows)
+        if lost:
+            notes.append(f"{part.run}, {part.task}: {lost} samples lost pictures to fit the model's window.")
+        shrunk = [note for _, r, _ in part.rows if r for note in r.notes if note.startswith(SHRUNK)]
+        if shrunk:
+            first = shrunk[0].removeprefix(SHRUNK).lstrip(": ")
+            notes.append(
+                f"{part.run}, {part.task}: {len(shrunk)} requests were {SHRUNK} (the first: {first})."
+            )
+    notes += judge_notes(parts)
+    shared = [
+        word
+        for word in (runs[0].manifest.settings.list_distinctions() if runs else ())
+        if all(word in run.manifest.settings.list_distinctions() for run in runs)
+    ]
+    if shared:  # what tells the runs apart has a column
+        notes.append(f"{'All runs' if len(runs) > 1 else runs[0].name}: {', '.join(shared)}.")
+    for run in runs:
+        settings = run.manifest.settings
+        if settings.permute != 1:
+            notes.append(
+                f"{run.name}: n counts replies, under several orders of the options (--permutations)."
+            )
+        if settings.repeat > 1:
+            notes.append(f"{run.name}: n counts replies, {settings.repeat} to each question (--repeats).")
+        notes += [f"{run.name}: {note}." for note in run.manifest.notes if run.manifest.origin == "import"]
+    if any(row.errors for row in rows):
+        notes.append(
+            "Errors are samples without a reply to score; they are not part of n and not wrong answers."
+        )
+    if any(row.truncated for row in rows):
+        notes.append(
+            "Truncated are replies that were cut off before an answer began; they are not part of n. "
+            "Run again with more --thinking-tokens to ask them again."
+        )
+    if any(row.guessed for row in rows):
+        notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
+    return notes
+
+
+def list_published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
+    """Figures from the papers whose groups are by the same facets, marked with their source."""
+    return [
+        published_row(figure)
+        for task in sorted(tasks)
+        for figure in registry.of_task(task).published.rows()
+        if figure.task == task and set(figure.group) == set(by)
+    ]
+
+
+def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> Table:
+    """A benchmark's own table: `mime:1`."""
+    protocol = common_protocol(runs, protocol)
+    benchmark_name, colon, short = name.partition(":")
+    benchmark = registry.get(benchmark_name)
+    if not colon or short not in benchmark.tables.layouts:
+        raise unknown_name_error(
+            f"table of {benchmark_name}", short, benchmark.tables.layouts, f"(write {benchmark_name}:NAME)"
+        )
+    parts = [p for p in score_runs(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
+    if not parts:
+        raise UsageError(f"None of these runs holds {benchmark_name}")
+    table: Table = benchmark.tables.build(benchmark, short, parts, protocol)
+    return msgspec.structs.replace(table, notes=(*table.notes, *_truncated_notes(parts)))
+
+
+def _truncated_notes(parts: Sequence[ScoredRun]) -> list[str]:
+    """How many replies a benchmark's own table leaves out because they were cut off before an answer began."""
+    counts = {
+        (part.run, part.task): sum(score.status == "truncated" for _, _, score in part.rows) for part in parts
+    }
+    return [
+        f"{run}, {task}: {count} replies were cut off before an answer began; they are not part of n."
+        for (run, task), count in counts.items()
+        if count
+    ]

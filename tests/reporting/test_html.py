@@ -1,0 +1,215 @@
+"""The report: what it says, what it refuses to say, and that nothing in a run can harm its reader."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from tests.support.helpers import logged_messages, vivant
+from tests.support.view_kit import choice_samples, make_records, write_run
+from vivant.core.errors import VivantError
+from vivant.core.types import Reply
+from vivant.engine.evaluation import evaluate
+from vivant.reporting.html import build_report, write_report
+from vivant.reporting.html.markup import element
+from vivant.reporting.html.svg import PlotPoint, draw_forest, draw_heatmap
+from vivant.runs.run import load_run
+
+EVIL = "<script>alert(1)</script>\u202e\x00\"'><img src=x onerror=alert(1)>"
+
+
+class _Strict(HTMLParser):
+    """Counts elements, and finds everything that could run or load something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.dangers: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag in ("script", "iframe", "object", "embed", "link", "img", "form"):
+            self.dangers.append(tag)
+        self.dangers += [f"{tag} {name}" for name, value in attrs if name.startswith("on") or name == "src"]
+        for name, value in attrs:
+            if name == "href" and not (value or "").startswith("#"):
+                self.dangers.append(f"href {value}")
+        if tag not in ("meta", "br", "hr", "input"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def examined(page: str) -> _Strict:
+    """Parse a page; elements must be closed in order."""
+    parser = _Strict()
+    parser.feed(page)
+    assert parser.open == []
+    return parser
+
+
+def visible(page: str) -> str:
+    """The words of a page."""
+    plain = re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+    return unescape(re.sub(r"\s+", " ", plain))
+
+
+def two_runs(folder: Path, good: int = 100, bad: int = 40, n: int = 120) -> tuple[Path, Path]:
+    samples = choice_samples(n)
+    paths = []
+    for name, right in (("good", good), ("bad", bad)):
+        replies = [
+            Reply(text="B" if number < right else "C", tokens_in=10, tokens_out=2) for number in range(n)
+        ]
+        write_run(folder / name, samples, make_records(samples, replies), model=name)
+        paths.append(folder / name)
+    return paths[0], paths[1]
+
+
+def test_says_who_is_best_and_that_it_is_no_chance(tmp_path: Path) -> None:
+    page = build_report([load_run(path) for path in two_runs(tmp_path)])
+    said = visible(page)
+    assert "good scores highest, 83.3 (95 % interval" in said
+    assert (
+        "Guessing scores 25.0; good is above it." in said
+        or "Guessing scores 25.0; good and bad are above it." in said
+    )
+    assert "Its lead over bad is more than chance (p < 0.001)" in said
+    assert "is better than bad is not shown" not in said
+
+
+def test_says_where_nothing_can_be_concluded(tmp_path: Path) -> None:
+    page = build_report([load_run(path) for path in two_runs(tmp_path, good=11, bad=9, n=40)])
+    said = visible(page)
+    assert "that good is better than bad is not shown" in said
+    assert "cannot be told from guessing on jsonl/made" in said
+    assert "Fewer than 50 samples were scored on jsonl/made" in said
+
+
+def test_unfinished_runs_and_errors_are_named_and_not_wrong_answers(tmp_path: Path) -> None:
+    samples = choice_samples(100)
+    replies = [Reply(text="B")] * 60 + [Reply(status="error", error="HTTP 503 at 12:01")] * 10
+    write_run(tmp_path / "half", samples, make_records(samples, replies))
+    said = visible(build_report([load_run(tmp_path / "half")]))
+    assert "half is not finished: 30 of 100 samples were not answered yet" in said
+    assert "40 of 100 samples (40%) have no reply; its scores say nothing about those" in said
+    assert "scores 100.0" in said
+    assert "HTTP … at …:…" in said
+
+
+@pytest.mark.parametrize("evil", [EVIL, "x" * 1_000_000, "\u202eabc\u2066def"])
+def test_hostile_text_harms_nobody(tmp_path: Path, evil: str) -> None:
+    samples = choice_samples(4)
+    replies = [Reply(text=evil), Reply(status="error", error=evil), Reply(text="B"), Reply(text="A")]
+    write_run(tmp_path / "run", samples, make_records(samples, replies), model=evil)
+    page = build_report([load_run(tmp_path / "run")], title=evil)
+    assert examined(page).dangers == []
+    assert "\x00" not in page
+    assert len(page) < 20_000_000
+
+
+def test_is_one_file_that_asks_the_network_for_nothing(tmp_path: Path) -> None:
+    run = evaluate("mmrv", "random", data=("mini",), out=str(tmp_path / "run"))
+    file = write_report([run.dir.path], tmp_path / "deep" / "report.html")
+    page = file.read_text(encoding="utf-8")
+    assert examined(page).dangers == []
+    assert not re.search(r"(?:src|href)=.(?:https?:)?//", page)
+    assert "url(" not in page
+    assert "default-src 'none'" in unescape(page)
+    for section in ("summary", "leaderboard", "mmrv", "failures", "effort", "settings", "repeat", "reading"):
+        assert f'id="{section}"' in page and f'href="#{section}"' in page
+    said = visible(page)
+    assert "People score" in said
+    assert "used the bundled mini-edition" in said
+    assert "fingerprint" in said and run.manifest.fingerprint in said
+
+
+def test_every_bundled_benchmark_has_its_tables(tmp_path: Path) -> None:
+    runs = [
+        evaluate(name, "random", data=("mini",), out=str(tmp_path / name)) for name in ("mime", "milebench")
+    ]
+    page = build_report(runs)
+    assert "MIME 2: Zero-shot by avatar and background" in page
+    assert "Text needles: depth against length" in page
+    assert page.count("<svg") > 10
+
+
+def test_a_run_whose_judge_is_missing_is_named_and_the_others_are_reported(tmp_path: Path) -> None:
+    judged = evaluate("mmie", "random", data=("mini",), out=str(tmp_path / "judged"))
+    other, _ = two_runs(tmp_path)
+    said = visible(build_report([judged, load_run(other)]))
+    assert "is scored by a judge, and none has judged" in said
+    assert "good scores" in said
+    with pytest.raises(VivantError, match="scored by a judge"):
+        build_report([judged])
+
+
+def test_differences_between_runs_are_named(tmp_path: Path) -> None:
+    first = evaluate("mmrv", "random", data=("mini",), out=str(tmp_path / "a"))
+    second = evaluate("mmrv", "first", data=("mini",), seed=5, out=str(tmp_path / "b"))
+    said = visible(build_report([first, second]))
+    assert "differ in more than the model (seed)" in said
+    assert "seed: 0 → 5" in said
+
+
+def test_bad_input_is_one_line(tmp_path: Path) -> None:
+    good, _ = two_runs(tmp_path)
+    (tmp_path / "empty").mkdir()
+    cases: list[tuple[list[str | Path], str]] = [
+        (["report", tmp_path / "nowhere"], "No run at"),
+        (["report", tmp_path / "empty"], "is not a run: it has no manifest.json"),
+        (["report", good, "-o", good], "Cannot write"),
+        (["report", good, "--protocol", "lenient"], "Unknown protocol"),
+    ]
+    for arguments, line in cases:
+        done = vivant(*arguments, cwd=tmp_path)
+        assert done.returncode == 1, arguments
+        assert line in done.stderr and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_log_edited_by_hand_names_its_line(tmp_path: Path) -> None:
+    good, _ = two_runs(tmp_path)
+    with (good / "log.jsonl").open("ab") as log:
+        log.write(b"{oops}\n")
+    with logged_messages() as messages:
+        write_report([good], tmp_path / "report.html")
+    assert any("log.jsonl, line 121 is not a record" in message for message in messages)
+
+
+def test_markup_escapes_whatever_it_did_not_make() -> None:
+    made = element("p", "<b>", element("b", "&"), title='"<')
+    assert made == '<p title="&quot;&lt;">&lt;b&gt;<b>&amp;</b></p>'
+
+
+def test_figures_survive_what_has_no_value() -> None:
+    drawn = draw_forest(
+        [PlotPoint(label="a" * 500, value=None), PlotPoint(label="b", value=120.0, interval=(-5.0, 300.0))],
+        "t",
+    )
+    assert "nan" not in drawn and drawn.count("<circle") == 1
+    assert "no sample" in draw_heatmap(["1"], ["2", "3"], {("1", "2"): 50.0}, "t")
+    assert "<svg" in draw_forest([], "nothing")
+
+
+def test_cost_follows_from_tokens_and_the_prices_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prices.yaml").write_text("models: {good: {input: 100, output: 1000}}")
+    monkeypatch.setenv("VIVANT_PRICES", str(tmp_path / "prices.yaml"))
+    good, bad = two_runs(tmp_path)
+    said = visible(build_report([load_run(good), load_run(bad)]))
+    assert "0.36 USD" in said and said.count("USD") == 1
+
+
+def test_points_stand_where_their_figures_say_and_published_ones_are_hollow() -> None:
+    from vivant.reporting.html.svg import draw_scatter
+
+    drawn = str(draw_scatter([("ours", 80.0, 4.0), ("theirs †", 20.0, 1.0)], "label", "Human %", "Realism"))
+    circles = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4.5" class="(\w+)"', drawn)
+    (x1, y1, ours), (x2, y2, theirs) = circles
+    assert (ours, theirs) == ("f0", "hollow")
+    assert float(x1) > float(x2) and float(y1) < float(y2)
