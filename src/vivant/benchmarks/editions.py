@@ -44,7 +44,9 @@ def load_editions() -> dict[str, dict[str, PublishedEdition]]:
     return read_resource("vivant.benchmarks", "editions.yaml", dict[str, dict[str, PublishedEdition]])
 
 
-def find_edition(benchmark: str, root: Path, variant: Mapping[str, Any] | None = None) -> PublishedEdition | None:
+def find_edition(
+    benchmark: str, root: Path, variant: Mapping[str, Any] | None = None
+) -> PublishedEdition | None:
     """The edition that a folder should hold: the bundled one, or the released one; None where no size is known."""
     editions = load_editions().get(benchmark, {})
     bundled = mini.root(benchmark)
