@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH := $(VENV)/.installed-torch
+DOCS := $(VENV)/.installed-docs
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
-.PHONY: demo test test-fast check format reference lock clean
+.PHONY: demo test test-fast check docs wheel format reference lock clean
 
 demo: $(STAMP)
 	$(BIN)/vivant demo
@@ -28,6 +30,14 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The site, in site/. A page, link or anchor that is missing is an error.
+docs: $(DOCS)
+	$(BIN)/python tools/build_site.py --strict
+
+# What users install: dist/vivant-VERSION-py3-none-any.whl.
+wheel: $(STAMP)
+	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir dist .
+
 # What is derived from the declarations of options: evaluate's signature, docs/reference/options.md.
 reference: $(STAMP)
 	$(BIN)/python tools/option_reference.py
@@ -36,15 +46,21 @@ lock:
 	scripts/lock
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
 
-# The lock holds every package with its version, so nothing is resolved here.
+# The lock holds every package with its version and the hashes of its files, so nothing is resolved here.
 $(STAMP): requirements.lock pyproject.toml
 	scripts/make-venv $(PYTHON) $(VENV)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
+	$(PIP) --no-deps --require-hashes -r requirements.lock
+	$(PIP) --no-deps --editable .
 	@touch $@
 
+# pip takes no constraints with hashes for packages without, so these are the lock's versions alone.
 $(TORCH): requirements-torch.lock $(STAMP)
-	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-torch.lock
+	sed -e '/--hash/d' -e 's/ *\\$$//' requirements.lock > $(VENV)/versions.txt
+	$(PIP) --constraint $(VENV)/versions.txt -r requirements-torch.lock
+	@touch $@
+
+$(DOCS): requirements-docs.lock $(STAMP)
+	$(PIP) --no-deps --require-hashes -r requirements-docs.lock
 	@touch $@

@@ -20,7 +20,7 @@ def commands(page: str) -> list[str]:
     """Every `vivant …` in the page's code, joined where a line goes on in the next, without remarks."""
     text = re.sub(r"\\\n\s*", " ", (DOCS / page).read_text(encoding="utf-8"))
     text = re.sub(r"(entrypoint: >-)\n\s+(.*)\n\s+(--)", r"\1\n \2 \3", text)
-    shown = re.findall(r"^\s*(?:srun |.* -- +)?(vivant [^#\n`]*)", text, re.MULTILINE)
+    shown = re.findall(r"^\s*(?:srun |\$ |.* -- +)?(vivant [^#\n`]*)", text, re.MULTILINE)
     return [*shown, *re.findall(r"`(vivant [^`\n]+)`", text)]
 
 
@@ -28,12 +28,15 @@ def options_of(command: Any) -> set[str]:
     return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
 
 
-@pytest.mark.parametrize("page", ["data.md", "faults.md", "clusters.md"])
+SERVERS = sorted(page.relative_to(DOCS).as_posix() for page in (DOCS / "servers").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", ["data.md", "faults.md", "clusters.md", "video.md", *SERVERS])
 def test_every_command_shown_exists(page: str) -> None:
     group = LazyGroup(name="vivant")
     context = typer.Context(group)
     found = commands(page)
-    assert len(found) >= 5
+    assert len(found) >= (2 if page in SERVERS else 4)
     for line in found:
         words = shlex.split(line.replace("…", ""))[1:]
         assert words[0] in COMMANDS, line

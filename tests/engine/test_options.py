@@ -54,7 +54,7 @@ def test_settings_in_the_manifest_come_from_options() -> None:
 
 CHANGES: dict[str, Any] = {
     "model_options": {"detail": "low"},
-    "native_video": True,
+    "video_as": "native",
     "base_url": "http://127.0.0.1:8/v1",
     "timeout": 5.0,
     "on_too_large": "refuse",

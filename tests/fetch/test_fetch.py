@@ -26,9 +26,7 @@ PINNED = load_sources()["minilm"].repos[0].revision
 MINILM = {
     "config.json": b"{}",
     "tokenizer.json": b'{"a": 1}',
-    "tokenizer_config.json": b"{}",
     "model.safetensors": bytes(range(256)) * 4000,
-    "onnx/model.onnx": b"onnx" * 1000,
     "pytorch_model.bin": b"not wanted" * 1000,
     ".gitattributes": b"*",
 }
@@ -53,24 +51,26 @@ def test_a_model_is_announced_fetched_and_found(tmp_path: Path) -> None:
     place = tmp_path / "cache" / "models" / "all-MiniLM-L6-v2"
     with hub() as served:
         served.repositories["sentence-transformers/all-MiniLM-L6-v2"] = minilm()
-        planned = call(served, tmp_path, "get", "minilm", "--dry-run")
+        planned = call(served, tmp_path, "get", "minilm", "--revision", PINNED, "--dry-run")
         assert planned.returncode == 0, planned.stderr
         assert f"at {PINNED[:12]}, licence apache-2.0" in planned.stderr
-        assert "5 of 5 files to fetch, 1.0 MB of 1.0 MB" in planned.stderr
+        assert "2 of 2 files to fetch, 1.0 MB of 1.0 MB" in planned.stderr
         assert not served.fetched and not place.exists()
-        done = call(served, tmp_path, "get", "minilm")
+        done = call(served, tmp_path, "get", "minilm", "--revision", PINNED)
         assert done.returncode == 0, done.stderr
-        assert len(served.fetched) == 5
-        again = call(served, tmp_path, "get", "minilm")
-        assert "0 of 5 files to fetch" in again.stderr
-        assert len(served.fetched) == 5
-        (place / "onnx" / "model.onnx").write_bytes(b"nnox" * 1000)
-        mended = call(served, tmp_path, "get", "minilm")
+        assert len(served.fetched) == 2
+        again = call(served, tmp_path, "get", "minilm", "--revision", PINNED)
+        assert "0 of 2 files to fetch" in again.stderr
+        assert len(served.fetched) == 2
+        (place / "tokenizer.json").write_bytes(b'{"a": 2}')
+        mended = call(served, tmp_path, "get", "minilm", "--revision", PINNED)
         assert mended.returncode == 0, mended.stderr
-        assert [name for name, _ in served.fetched[5:]] == ["onnx/model.onnx"]
+        assert [name for name, _ in served.fetched[2:]] == ["tokenizer.json"]
     found = {str(file.relative_to(place)): file.read_bytes() for file in place.rglob("*") if file.is_file()}
     found.pop(NAME)
-    assert found == {name: data for name, data in MINILM.items() if name[0] != "." and "pytorch" not in name}
+    assert found == {
+        name: data for name, data in MINILM.items() if name in ("tokenizer.json", "model.safetensors")
+    }
     where = "from vivant.metrics.minilm import find_weights; print(find_weights().weights)"
     said = subprocess.run(
         [sys.executable, "-c", where],
@@ -80,6 +80,19 @@ def test_a_model_is_announced_fetched_and_found(tmp_path: Path) -> None:
         env={**os.environ, "VIVANT_CACHE": str(tmp_path / "cache")},
     )
     assert said.stdout.strip() == str(place / "model.safetensors")
+
+
+def test_the_sentence_model_is_known_by_its_checksum(tmp_path: Path, near: Hub) -> None:
+    repository = minilm()
+    near.repositories["sentence-transformers/all-MiniLM-L6-v2"] = repository
+    source = load_sources()["minilm"]
+    with pytest.raises(DataError, match=r"offers another model\.safetensors .* nothing was fetched"):
+        list_hub_files("minilm", source)
+    del repository.commits[PINNED]["model.safetensors"]
+    listing = list_hub_files("minilm", source)
+    with pytest.raises(DataError, match=r"tokenizer\.json"):
+        fetch_files(listing, find_missing(listing, tmp_path))
+    assert not (tmp_path / "tokenizer.json").exists()
 
 
 @pytest.fixture
@@ -152,17 +165,26 @@ def test_a_killed_process_leaves_what_arrived(tmp_path: Path) -> None:
             "HF_TOKEN": "",
             "HF_HUB_OFFLINE": "0",
         }
-        command = [sys.executable, "-c", "from vivant.cli.main import main; main()", "data", "get", "minilm"]
+        command = [
+            sys.executable,
+            "-c",
+            "from vivant.cli.main import main; main()",
+            "data",
+            "get",
+            "minilm",
+            "--revision",
+            PINNED,
+        ]
         process = subprocess.Popen(command, env={**os.environ, **env}, stderr=subprocess.DEVNULL)
         assert served.stalled.wait(60)
         while not any(file.stat().st_size > 1_000_000 for file in place.glob(".*.part")):
             assert process.poll() is None
             time.sleep(0.01)
-        beside = call(served, tmp_path, "get", "minilm")
+        beside = call(served, tmp_path, "get", "minilm", "--revision", PINNED)
         process.kill()
         process.wait()
         served.stall_at = None
-        done = call(served, tmp_path, "get", "minilm")
+        done = call(served, tmp_path, "get", "minilm", "--revision", PINNED)
     assert "another process is fetching" in beside.stderr.splitlines()[-1]
     assert done.returncode == 0, done.stderr
     assert "MB arrived before)" in done.stderr
@@ -188,13 +210,13 @@ def test_a_file_that_arrives_damaged_is_removed(tmp_path: Path) -> None:
     with hub() as served:
         served.repositories["sentence-transformers/all-MiniLM-L6-v2"] = minilm()
         served.spoil = "model.safetensors"
-        spoilt = call(served, tmp_path, "get", "minilm")
+        spoilt = call(served, tmp_path, "get", "minilm", "--revision", PINNED)
         assert spoilt.returncode == 1
         assert "arrived damaged (its checksum is wrong)" in spoilt.stderr.splitlines()[-1]
         place = tmp_path / "cache" / "models" / "all-MiniLM-L6-v2"
         assert not (place / "model.safetensors").exists()
         served.spoil = ""
-        assert call(served, tmp_path, "get", "minilm").returncode == 0
+        assert call(served, tmp_path, "get", "minilm", "--revision", PINNED).returncode == 0
 
 
 def test_the_commit_that_was_fetched_is_kept_to(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import sys
 import wave
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -19,7 +19,19 @@ from PIL import Image as Pillow
 
 from tests.support.media_kit import job, make_video, number_of, numbered
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.types import Audio, Clip, FramePolicy, Image, Job, Message, Picture, Sound, Text, Video
+from vivant.core.types import (
+    Audio,
+    Clip,
+    FramePolicy,
+    Image,
+    Job,
+    Message,
+    Picture,
+    Sound,
+    Text,
+    Video,
+    VideoInput,
+)
 from vivant.media import LoadedMedia, MediaLoader, resolve_media
 from vivant.media.worker_pool import MediaWorkerPool
 
@@ -49,7 +61,7 @@ def numbers(loaded: LoadedMedia) -> list[int]:
     return [number_of(picture.data) for picture in pictures]
 
 
-def load(loader: MediaLoader, made: Job, **settings: bool) -> LoadedMedia:
+def load(loader: MediaLoader, made: Job, **settings: Any) -> LoadedMedia:
     return asyncio.run(loader.load(made, **settings))
 
 
@@ -208,11 +220,58 @@ def test_controls_on_pictures_of_one_message(loader: MediaLoader, data: Path) ->
 
 
 def test_native_video_is_the_file(loader: MediaLoader, data: Path) -> None:
-    loaded = load(loader, job(data, Video("mute.mp4")), native_video=True)
+    loaded = load(loader, job(data, Video("mute.mp4")), video=VideoInput("file"))
     clip = loaded.turns[0].parts[1]
     assert isinstance(clip, Clip)
     assert (clip.frames, clip.path, clip.media_type) == ((), str(data / "mute.mp4"), "video/mp4")
-    assert loaded.media[0].times == ()
+    assert clip.fps is None
+    (use,) = loaded.media
+    assert (use.times, use.shown_as, use.fps) == ((), "file", None)
+    assert use.note == "the server chooses the frames"
+
+
+@pytest.mark.parametrize(
+    ("policy", "fps"),
+    [
+        (FramePolicy(count=8), 4.0),
+        (FramePolicy(select="fps", fps=2), 2.0),
+        (FramePolicy(select="fps", fps=10, cap=4), 2.0),
+        (FramePolicy(select="every", every=15), 2.0),
+        (FramePolicy(select="all"), 30.0),
+        (FramePolicy(count=999), 30.0),
+    ],
+)
+def test_a_server_that_can_be_told_is_told_the_policy_as_a_rate(
+    loader: MediaLoader, data: Path, policy: FramePolicy, fps: float
+) -> None:
+    asked = job(data, Video("mute.mp4"), frames=policy)
+    loaded = load(loader, asked, video=VideoInput("file", sampling=True))
+    clip = loaded.turns[0].parts[1]
+    assert isinstance(clip, Clip) and clip.timing is not None
+    assert (clip.timing.rate, clip.timing.total, clip.timing.duration) == (30.0, 60, 2.0)
+    assert clip.policy == policy
+    assert clip.fps == pytest.approx(fps)
+    assert loaded.media[0].fps == pytest.approx(fps)
+    assert loaded.media[0].note == ""
+
+
+def test_a_part_goes_as_a_file_to_a_server_that_takes_offsets(loader: MediaLoader, data: Path) -> None:
+    asked = job(data, Video("mute.mp4", 0.5, 1.5), frames=FramePolicy(count=4))
+    video = VideoInput("file", sampling=True, windows=True)
+    clip = load(loader, asked, video=video).turns[0].parts[1]
+    assert isinstance(clip, Clip) and clip.timing is not None
+    assert (clip.frames, clip.timing.start, clip.timing.end) == ((), 0.5, 1.5)
+    assert clip.timing.total == 30
+    assert clip.fps == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("form", ["images", "video"])
+def test_frames_are_recorded_with_their_rate_and_size(
+    loader: MediaLoader, data: Path, form: Literal["images", "video"]
+) -> None:
+    asked = job(data, Video("mute.mp4", 1.0), frames=FramePolicy(count=4, longest_side=80))
+    (use,) = load(loader, asked, video=VideoInput(form)).media
+    assert (use.shown_as, use.fps, use.size, len(use.times)) == (form, 4.0, (80, 60), 4)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +285,7 @@ def test_native_video_is_the_file(loader: MediaLoader, data: Path) -> None:
 def test_what_a_file_cannot_honour_is_shown_as_frames(
     loader: MediaLoader, data: Path, part: Video, settings: dict[str, Any]
 ) -> None:
-    loaded = load(loader, job(data, part, **settings), native_video=True)
+    loaded = load(loader, job(data, part, **settings), video=VideoInput("file"))
     assert numbers(loaded) == numbers(load(loader, job(data, part, **settings)))
     assert loaded.media[0].note == "shown as frames, not as a file"
 

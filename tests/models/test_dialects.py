@@ -54,7 +54,7 @@ def test_a_servers_dialect_comes_from_the_table() -> None:
         body_of("m", request, server="olama")
     with pytest.raises(UsageError, match="ollama does not take --model-option detail"):
         body_of("m", request, server="ollama", detail="low")
-    with pytest.raises(UsageError, match="groq does not take --native-video"):
+    with pytest.raises(UsageError, match="groq does not take --video-as native"):
         OpenAI("m", ModelOptions(video="native", values={"server": "groq", "key_variable": "HOME"}))
 
 

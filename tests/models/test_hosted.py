@@ -149,7 +149,7 @@ def test_what_gemini_did_not_answer_is_a_status(answer: Any, status: str, words:
 def test_a_small_video_goes_into_the_request_and_a_large_one_through_the_files(tmp_path: Path) -> None:
     path = videos(tmp_path, 3, files=2)
     with gemini(lambda _: gemini_says("A")) as server:
-        ask(path, "gemini/g", server, tmp_path / "small", native_video=True)
+        ask(path, "gemini/g", server, tmp_path / "small", video_as="native")
         sent = [body["contents"][0]["parts"][0] for body in server.requests]
         assert {b64decode(part["inlineData"]["data"]) for part in sent} == {
             (tmp_path / f"{n}.mp4").read_bytes() for n in range(2)
@@ -157,7 +157,7 @@ def test_a_small_video_goes_into_the_request_and_a_large_one_through_the_files(t
         assert {part["inlineData"]["mimeType"] for part in sent} == {"video/mp4"}
         assert server.files == {}
         server.requests.clear()
-        large: Any = {"native_video": True, "model_options": {"inline_bytes": "100"}}
+        large: Any = {"video_as": "native", "model_options": {"inline_bytes": "100"}}
         run = ask(path, "gemini/g", server, tmp_path / "large", **large)
     assert {r.reply.status for r in run.records().values()} == {"ok"}
     # Three questions about two files: each was uploaded once, used by its address, and deleted.
@@ -169,7 +169,7 @@ def test_a_small_video_goes_into_the_request_and_a_large_one_through_the_files(t
 
 def test_an_upload_is_waited_for_and_one_that_cannot_be_read_costs_its_sample(tmp_path: Path) -> None:
     path = videos(tmp_path, 1)
-    settings: Any = {"native_video": True, "model_options": {"inline_bytes": "100"}}
+    settings: Any = {"video_as": "native", "model_options": {"inline_bytes": "100"}}
     with gemini(lambda _: gemini_says("A"), polls=2) as server:
         run = ask(path, "gemini/g", server, tmp_path / "run", **settings)
         assert sum(line == "GET /v1beta/files/f0" for line in server.asked) == 2

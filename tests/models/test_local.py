@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,11 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Text, Turn
 from vivant.models.base import ModelError, ModelOptions
 from vivant.models.internvl_chat import choose_grid, cut_tiles
-from vivant.models.local_model import LocalModel, estimate_length, hash_checkpoint, select_batch
+from vivant.models.local_model import LocalModel, estimate_length, hash_checkpoint, list_media, select_batch
 from vivant.models.local_worker import run_batch
 from vivant.models.registry import create
 from vivant.models.thought_marks import split_thinking
+from vivant.models.transformers import Transformers
 
 
 class Toy(LocalModel):
@@ -61,7 +63,9 @@ def test_only_requests_that_are_written_alike_share_a_batch() -> None:
 def test_the_oldest_request_is_never_passed_over() -> None:
     small = Picture(b"", "image/png", 280, 280)
     seeing = Request(turns=(Turn("user", (small, Clip((small, small), "v"))),))
-    assert estimate_length(seeing) == (300, True)
+    assert estimate_length(seeing) == 300
+    assert list_media(seeing, as_video=False) == (True, ())
+    assert list_media(seeing, as_video=True) == (True, (2,))
     waiting: list[Any] = []
 
     class Waiting:
@@ -136,7 +140,20 @@ def test_a_worker_that_cannot_load_says_why(settings: dict[str, Any], words: str
         ask(Toy(**settings), [])
 
 
-def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path) -> None:
+def test_processes_that_an_engine_starts_end_with_it(tmp_path: Path) -> None:
+    ask(Toy(child=str(tmp_path / "pid")), [request("a")])
+    status = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    until = time.monotonic() + 10
+    while (
+        status.exists()
+        and status.read_text().rpartition(")")[2].split()[0] != "Z"
+        and time.monotonic() < until
+    ):
+        time.sleep(0.02)
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
+
+
+def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"a" * 5_000_000)
     (tmp_path / "config.json").write_text("{}")
     first = hash_checkpoint(str(tmp_path))
@@ -145,6 +162,8 @@ def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"a" * 4_999_999 + b"b")
     assert hash_checkpoint(str(tmp_path)) != first
     assert hash_checkpoint("Qwen/Qwen2.5-VL") == ""
+    monkeypatch.chdir(tmp_path)
+    assert hash_checkpoint("") == ""  # not the current folder
 
 
 @pytest.mark.parametrize(
@@ -215,13 +234,15 @@ def test_mistakes_are_named_before_anything_is_loaded(monkeypatch: pytest.Monkey
         with pytest.raises(UsageError, match=words):
             create(spec, ModelOptions(values=values))
     with pytest.raises(UsageError, match="videos as frames"):
-        create("transformers/x", ModelOptions(video="native"))
+        create("internvl-chat/x", ModelOptions(video="native", values={"trust_remote_code": "true"}))
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'vivant\[transformers\]'"):
         create("transformers/x")
+    with pytest.raises(UsageError, match="--video-as native needs the package 'torchvision'"):
+        Transformers("x", ModelOptions(video="native"))
 
 
 def test_a_checkpoint_with_its_own_chat_is_known_by_its_config(

@@ -17,6 +17,7 @@ from PIL import Image
 from tests.support import tiny_models
 from tests.support.helpers import questions, vivant
 from tests.support.media_kit import make_video
+from tests.support.torchvision_ops import import_torchvision
 from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import ModelError
@@ -43,13 +44,14 @@ def engine(checkpoint: Callable[[str], Path]) -> Iterator[Callable[..., Any]]:
     """A loaded checkpoint, in this process."""
     import torch
 
+    import_torchvision()
     from vivant.models.transformers_engine import TransformersEngine
 
     torch.set_num_threads(1)
 
     @cache
     def load(name: str, **settings: Any) -> Any:
-        defaults = {
+        defaults: dict[str, Any] = {
             "adapter": None,
             "max_pixels": None,
             "text_only": False,
@@ -60,6 +62,9 @@ def engine(checkpoint: Callable[[str], Path]) -> Iterator[Callable[..., Any]]:
             "attention": None,
             "revision": None,
             "gguf_file": None,
+            "video": "auto",
+            "thinking_room": 0,
+            "template": {},
         }
         return TransformersEngine({**defaults, "model": str(checkpoint(name)), **settings}, 0)
 
@@ -152,6 +157,22 @@ def test_where_a_reply_ends_decides_its_status(engine: Callable[..., Any]) -> No
     assert stop not in stopped.text
 
 
+def test_thoughts_have_room_besides_the_answer_and_switches_reach_the_template(
+    engine: Callable[..., Any],
+) -> None:
+    loaded = engine("llava")
+    loaded._thinking_room, loaded._template = 9, {"enable_thinking": False}
+    kept = loaded._processor.chat_template
+    loaded._processor.chat_template = kept + "{% if enable_thinking is false %}<think></think>{% endif %}"
+    try:
+        reply = loaded.generate([request(RED, max_tokens=3)])[0]
+        tail = loaded._tokenizer.decode(loaded._inputs([request(RED)])["input_ids"][0])
+    finally:
+        loaded._thinking_room, loaded._template, loaded._processor.chat_template = 0, {}, kept
+    assert reply.tokens_out == 12
+    assert tail.replace(" ", "").endswith("<think></think>")
+
+
 def test_sampling_is_seeded(engine: Callable[..., Any]) -> None:
     loaded = engine("gemma")
     hot = msgspec.structs.replace(request(RED, temperature=2.0, max_tokens=12), seed=5)
@@ -232,7 +253,7 @@ def test_a_run_goes_from_questions_to_a_table(
     path = mixed_questions(tmp_path)
     result = vivant(
         *("run", path, "--model", f"transformers/{checkpoint(family)}", "--max-tokens", "5"),
-        *("--frames", "3", "-o", "run", "--answer-by", choose),
+        *("--frames", "3", "--video-as", "images", "-o", "run", "--answer-by", choose),
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr

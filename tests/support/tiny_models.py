@@ -33,19 +33,20 @@ def tokenizer(special: list[str], end: str, pad: str, **named: Any) -> Any:
     return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=end, pad_token=pad, **named)
 
 
-def template(picture: str) -> str:
-    """A chat template in the usual shape, with what stands for a picture."""
+def template(picture: str, more: str = "") -> str:
+    """A chat template in the usual shape, with what stands for a picture; `more` are branches for other media."""
     return (
         "{% for m in messages %}<|im_start|>{{ m['role'] }}\n"
         "{% if m['content'] is string %}{{ m['content'] }}{% else %}{% for c in m['content'] %}"
         "{% if c['type'] == 'image' %}"
         + picture
+        + more
         + "{% else %}{{ c['text'] }}{% endif %}{% endfor %}{% endif %}"
         "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
     )
 
 
-_CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
+CHAT = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 _SMALL = {
     "hidden_size": 32,
     "intermediate_size": 64,
@@ -56,7 +57,8 @@ _SMALL = {
 }
 
 
-def _save(folder: Path, model: Any, words: Any, pictures: Any, **processor: Any) -> Path:
+def save(folder: Path, model: Any, words: Any, pictures: Any, **processor: Any) -> Path:
+    """Write a checkpoint whose replies end where the tokenizer says."""
     import json
 
     ends = words.convert_tokens_to_ids(words.eos_token)
@@ -72,7 +74,8 @@ def _save(folder: Path, model: Any, words: Any, pictures: Any, **processor: Any)
     return folder
 
 
-def _text(words: Any, **more: Any) -> dict[str, Any]:
+def text_config(words: Any, **more: Any) -> dict[str, Any]:
+    """The configuration of a small language model."""
     ids = {"bos_token_id": None, "eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id}
     return {**_SMALL, "vocab_size": len(words), **ids, **more}
 
@@ -86,11 +89,11 @@ def qwen(folder: Path) -> Path:
     )
 
     vision = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
-    words = tokenizer([*_CHAT, *vision], "<|im_end|>", "<|endoftext|>")
+    words = tokenizer([*CHAT, *vision], "<|im_end|>", "<|endoftext|>")
     words.chat_template = template("<|vision_start|><|image_pad|><|vision_end|>")
     start, end, picture, video = map(words.convert_tokens_to_ids, vision)
     config = Qwen2_5_VLConfig(
-        text_config=_text(
+        text_config=text_config(
             words, rope_parameters={"rope_type": "default", "rope_theta": 1e4, "mrope_section": [1, 1, 2]}
         ),
         vision_config={
@@ -109,7 +112,7 @@ def qwen(folder: Path) -> Path:
         vision_end_token_id=end,
     )
     pictures = Qwen2VLImageProcessorPil(min_pixels=28 * 28, max_pixels=28 * 28 * 16)
-    return _save(folder, Qwen2_5_VLForConditionalGeneration(config), words, pictures)
+    return save(folder, Qwen2_5_VLForConditionalGeneration(config), words, pictures)
 
 
 def smolvlm(folder: Path) -> Path:
@@ -118,10 +121,10 @@ def smolvlm(folder: Path) -> Path:
 
     own = ["<fake_token_around_image>", "<image>", "<end_of_utterance>", "<global-img>"]
     tiles = [f"<row_{row}_col_{column}>" for row in range(1, 7) for column in range(1, 7)]
-    words = tokenizer([*_CHAT, *own, *tiles], "<|im_end|>", "<|endoftext|>")
+    words = tokenizer([*CHAT, *own, *tiles], "<|im_end|>", "<|endoftext|>")
     words.chat_template = template("<image>")
     config = Idefics3Config(
-        text_config={"model_type": "llama", **_text(words)},
+        text_config={"model_type": "llama", **text_config(words)},
         vision_config={
             "hidden_size": 32,
             "intermediate_size": 64,
@@ -135,7 +138,7 @@ def smolvlm(folder: Path) -> Path:
         scale_factor=2,
     )
     pictures = Idefics3ImageProcessorPil(size={"longest_edge": 112}, max_image_size={"longest_edge": 56})
-    return _save(
+    return save(
         folder,
         Idefics3ForConditionalGeneration(config),
         words,
@@ -151,7 +154,7 @@ def gemma(folder: Path) -> Path:
 
     own = ["<boi>", "<eoi>", "<img>"]
     words = tokenizer(
-        ["<bos>", *_CHAT, *own],
+        ["<bos>", *CHAT, *own],
         "<|im_end|>",
         "<|endoftext|>",
         bos_token="<bos>",
@@ -160,7 +163,7 @@ def gemma(folder: Path) -> Path:
     words.chat_template = template("<boi>")
     begin, end, picture = map(words.convert_tokens_to_ids, own)
     config = Gemma3Config(
-        text_config={**_text(words), "head_dim": 8, "sliding_window": 64},
+        text_config={**text_config(words), "head_dim": 8, "sliding_window": 64},
         vision_config={
             "hidden_size": 32,
             "intermediate_size": 64,
@@ -175,7 +178,7 @@ def gemma(folder: Path) -> Path:
         image_token_index=picture,
     )
     pictures = Gemma3ImageProcessorPil(size={"height": 56, "width": 56})
-    return _save(
+    return save(
         folder,
         Gemma3ForConditionalGeneration(config),
         words,
@@ -191,7 +194,7 @@ def internvl(folder: Path) -> Path:
 
     own = ["<img>", "</img>", "<IMG_CONTEXT>", "<video>"]
     words = tokenizer(
-        [*_CHAT, *own],
+        [*CHAT, *own],
         "<|im_end|>",
         "<|endoftext|>",
         extra_special_tokens={
@@ -203,7 +206,7 @@ def internvl(folder: Path) -> Path:
     )
     words.chat_template = template("<IMG_CONTEXT>\n")
     config = InternVLConfig(
-        text_config={"model_type": "qwen2", **_text(words)},
+        text_config={"model_type": "qwen2", **text_config(words)},
         vision_config={
             "hidden_size": 32,
             "intermediate_size": 64,
@@ -218,7 +221,7 @@ def internvl(folder: Path) -> Path:
     pictures = GotOcr2ImageProcessorPil(
         size={"height": 56, "width": 56}, crop_to_patches=True, min_patches=1, max_patches=4
     )
-    return _save(
+    return save(
         folder,
         InternVLForConditionalGeneration(config),
         words,
@@ -237,12 +240,12 @@ def llava(folder: Path) -> Path:
     )
 
     own = ["<image>", "<video>"]
-    words = tokenizer([*_CHAT, *own], "<|im_end|>", "<|endoftext|>")
+    words = tokenizer([*CHAT, *own], "<|im_end|>", "<|endoftext|>")
     words.chat_template = template("<image>\n")
     picture, video = map(words.convert_tokens_to_ids, own)
     grid = [[56, 56], [56, 112], [112, 56]]
     config = LlavaOnevisionConfig(
-        text_config={"model_type": "qwen2", **_text(words)},
+        text_config={"model_type": "qwen2", **text_config(words)},
         vision_config={
             "model_type": "siglip_vision_model",
             "hidden_size": 32,
@@ -258,7 +261,7 @@ def llava(folder: Path) -> Path:
         image_grid_pinpoints=grid,
     )
     pictures = LlavaOnevisionImageProcessorPil(size={"height": 56, "width": 56}, image_grid_pinpoints=grid)
-    return _save(
+    return save(
         folder,
         LlavaOnevisionForConditionalGeneration(config),
         words,
@@ -274,9 +277,9 @@ def llama(folder: Path) -> Path:
     """A language model without eyes."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
-    words = tokenizer(_CHAT, "<|im_end|>", "<|endoftext|>")
+    words = tokenizer(CHAT, "<|im_end|>", "<|endoftext|>")
     words.chat_template = template("")
-    return _save(folder, LlamaForCausalLM(LlamaConfig(**_text(words))), words, None)
+    return save(folder, LlamaForCausalLM(LlamaConfig(**text_config(words))), words, None)
 
 
 FAMILIES: dict[str, Callable[[Path], Path]] = {

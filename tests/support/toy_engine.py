@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from vivant.core.types import Reply, Request
@@ -22,6 +24,9 @@ class Engine:
         if settings.get("crash"):
             print("CUDA error: something", file=sys.stderr)
             os._exit(3)
+        if settings.get("child"):
+            child = subprocess.Popen(["sleep", "600"])
+            Path(settings["child"]).write_text(str(child.pid))
         self.accelerators = int(settings.get("accelerators", 0))
         self._accelerator = accelerator
 

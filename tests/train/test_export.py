@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from tests.support.train_kit import frames, recipe
 from vivant import mini
-from vivant.cli.demo import contestants
 from vivant.cli.train import app
 from vivant.core.errors import UsageError
 from vivant.core.randomness import derive_generator
@@ -222,14 +221,6 @@ def test_the_bundled_model_is_found_or_missed_in_one_line(
     before = model.identity
     (tmp_path / "tiny" / "read.onnx").write_bytes(b"other weights")
     assert create("vivant/tiny").identity != before, "replies of other weights must not be reused"
-
-
-def test_the_demonstration_looks_where_it_can() -> None:
-    names = ["milebench", "mime", "mimic", "mmie", "mmrv"]
-    assert not any(model == "vivant/tiny" for model, _ in contestants(names, seeing=False))
-    looking = [name for model, name in contestants(names, seeing=True) if model == "vivant/tiny"]
-    assert looking == ["mime", "mimic"]
-    assert len(contestants(names, seeing=True)) == 2 + 4 * 5
 
 
 def test_what_cannot_be_exported_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:

@@ -42,6 +42,8 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     """Expected value of a guess, on the scale of `Score.value`; None where it depends on the sample."""
     judged: bool = False
     """Scored by a judge (see `Benchmark.judged`), so that without one there is no score."""
+    similarity: bool = False
+    """Scored by text similarity, which needs the sentence model: `vivant data get minilm`."""
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -250,6 +252,14 @@ class Benchmark(ABC):
             if task.name == short:
                 return task
         raise UsageError(f"{self.name} has no task '{short}'; it has {', '.join(t.name for t in self.tasks)}")
+
+    def explain_unscorable(self, task: str) -> str:
+        """What scoring a task lacks on this machine, with the remedy; empty where it lacks nothing."""
+        if not self.task(task).similarity:
+            return ""
+        from vivant.metrics.minilm import explain_missing
+
+        return explain_missing()
 
     def chance(self, sample: Sample) -> float | None:
         """Expected value of a guess on this sample."""

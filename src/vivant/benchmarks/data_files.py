@@ -15,6 +15,7 @@ from typing import Any, TextIO, TypeVar
 import msgspec
 
 from vivant.core.errors import DataError
+from vivant.core.optional_packages import require_package
 
 _T = TypeVar("_T")
 _MARK = b"\xef\xbb\xbf"
@@ -109,6 +110,7 @@ def iter_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
 
 def iter_parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a Parquet file, a part of it at a time."""
+    require_package("polars", "parquet", f"Reading {path}")
     import polars
 
     start = 0

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vivant.benchmarks import registry
 from vivant.core.errors import UsageError, unknown_name_error
@@ -24,6 +24,8 @@ class Repo(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     into: str = ""
     """The folder below the source's own."""
     files: tuple[str, ...] = ("*",)
+    sha256: dict[str, str] = field(default_factory=dict)
+    """Checksums of files at `revision`, so that not even the hub can send another one."""
 
     def wants(self, name: str) -> bool:
         """Whether a file of the repository is fetched."""

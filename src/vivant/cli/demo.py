@@ -2,108 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+import shlex
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from shutil import which
 from typing import Annotated
 
+from msgspec import Struct, field
 from typer import Option
 
-from vivant import mini
-from vivant.benchmarks import registry
 from vivant.cli.help import CommandApp
-from vivant.cli.judges import needs_judge
-from vivant.cli.output import print_table, say
-from vivant.engine.evaluation import plan_run, run_plan
+from vivant.cli.output import logger, print_table, say
+from vivant.engine.evaluation import PlannedRun, open_progress, plan_run, run_plan
 from vivant.engine.options import RunOptions
-from vivant.judging.judge_run import judge_run
-from vivant.judging.options import JudgeOptions
+from vivant.models.discovery import FoundModel, find_local_models
+from vivant.reporting.demo import SELECTORS, build_demo_table
 from vivant.reporting.html import write_report
-from vivant.runs.overview import build_layout, build_side_by_side
+from vivant.runs.directory import RunDir
 from vivant.runs.run import Run
-from vivant.train.onnx_backend import find_bundled_model
 
 app = CommandApp()
 
-BASELINES = ("random", "first", "longest", "blind")
-TINY, _FRAMES = "vivant/tiny", 8
-_MADE_FOR = {"mime": "mime/mcq", "mimic": "mimic"}
-"""The bundled model that looks, how many frames of each video it is shown, and what it has learnt of which minis."""
+
+class Contestant(Struct, frozen=True, kw_only=True):
+    """One row of the demo's table."""
+
+    model: str
+    sees: str
+    folder: str
+    values: dict[str, str] = field(default_factory=dict)
+
+
+CONTESTANTS = (
+    Contestant(model="vivant/tiny", sees="8 frames, 64 × 64 pixels", folder="vivant-tiny"),
+    Contestant(model="nearest", sees="4 frames, 8 × 6 pixels", folder="nearest"),
+    Contestant(model="blind", sees="the words alone", folder="blind", values={"by": "words"}),
+)
+_MEANING = (
+    "vivant/tiny watched the videos, but a look-up by 48 pixels gives most of the answers away too: a score on these "
+    "drawn mini-editions shows that everything works, not that a model is good."
+)
 
 
 @app.command()
 def demo(
     out: Annotated[Path, Option("--out", "-o", help="Folder for the runs.")] = Path("runs/demo"),
 ) -> None:
-    """Everything on the bundled mini-editions: the bundled model, four baselines, the tables, a report to open."""
-    known = registry.names()
-    names = [name for name in mini.list_installed() if name in known]
-    runs: list[Run] = []
-    seeing = find_bundled_model("tiny") is not None
-    for model, name in contestants(names, seeing):
-        options = RunOptions(
-            selectors=(_MADE_FOR[name] if model == TINY else name,),
-            model=model,
-            data=("mini",),
-            out=str(out / f"{name}-{model.replace('/', '-')}"),
-            frames=_FRAMES if model == TINY else None,
-        )
-        prepared = plan_run(options)
-        say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
-        run_plan(prepared, options)
-        runs.append(Run(prepared.out))
-        if needs_judge(runs[-1].manifest.tasks):
-            judge_run(runs[-1], [JudgeOptions(model="heuristic")])
-    print_table(build_side_by_side(runs))
-    print_table(
-        build_layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper")
+    """Run the bundled model and two baselines on two mini-editions: one table, one report.
+
+    Needs no key, no download and no network.
+    """
+    planned = [_plan(contestant, out) for contestant in CONTESTANTS]
+    total = sum(prepared.plan.size for _, prepared in planned)
+    done = sum(
+        len(RunDir(prepared.out).records()) for _, prepared in planned if RunDir(prepared.out).exists()
     )
-    _judge_comments(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
-    report = write_report([run.dir.path for run in runs], out / "report.html")
-    say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")
-    say(f"\n{_SEEING if seeing else _GUESSES}{_NEXT.format(out=out)}")
+    with open_progress(total, done) as progress, _quietly():
+        for options, prepared in planned:
+            run_plan(prepared, options, nullcontext(progress))
+    runs = {contestant.model: Run(out / contestant.folder) for contestant in CONTESTANTS}
+    print_table(build_demo_table(runs, {contestant.model: contestant.sees for contestant in CONTESTANTS}))
+    report = write_report([run.dir.path for run in runs.values()], out / "report.html")
+    say(f"\n{textwrap.fill(_MEANING, 80)}\n\nReport: {report} (open it in a browser)\n\nNext:")
+    for line in list_next_commands(out, find_program(), find_local_models()):
+        say(line)
 
 
-def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
-    """Who runs on what: the model that looks, where it is installed, on the minis it was made for; baselines on all."""
-    looking = [(TINY, name) for name in names if seeing and name in _MADE_FOR]
-    return [*looking, *((model, name) for model in BASELINES for name in names)]
+def _plan(contestant: Contestant, out: Path) -> tuple[RunOptions, PlannedRun]:
+    options = RunOptions(
+        selectors=tuple(SELECTORS),
+        model=contestant.model,
+        model_options=contestant.values,
+        data=("mini",),
+        out=str(out / contestant.folder),
+    )
+    return options, plan_run(options)
 
 
-def _judge_comments(out: Path, runs: list[Run]) -> None:
-    """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
-    from vivant.benchmarks.mimic.pack_builder import build_pack
-    from vivant.benchmarks.mimic.packs import Pack, open_key
-    from vivant.benchmarks.mimic.panel_tables import build_panel_tables
-    from vivant.benchmarks.mimic.panels import compute_outcome
-    from vivant.judging.comment_authors import load_authors
-    from vivant.judging.mimic_packs import judge_pack
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Only warnings: one bar stands for all runs."""
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
-    folder, judgements = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
-    if not (folder / "pack.json").exists():
-        build_pack(
-            load_authors([run.dir.path for run in runs]),
-            registry.locate(registry.get("mimic"), "mini"),
-            folder,
+
+def find_program() -> str:
+    """How this user starts Vivant again: `vivant` where it is on PATH, else the path to it."""
+    if which("vivant"):
+        return "vivant"
+    started = Path(sys.argv[0])
+    if started.name == "vivant":
+        return shlex.quote(str(started))
+    beside = Path(sys.executable).with_name("vivant")
+    return shlex.quote(str(beside)) if beside.exists() else f"{shlex.quote(sys.executable)} -m vivant"
+
+
+def list_next_commands(out: Path, program: str, found: Sequence[FoundModel]) -> list[str]:
+    """Three commands that work as printed, each with a line that says what for; how to put `vivant` on PATH."""
+    folder = shlex.quote(str(out))
+    steps = [
+        ("Is the difference real?", f"compare {folder}/vivant-tiny {folder}/nearest"),
+        (
+            "Does it need the order of the frames?",
+            "run mime/mcq --data mini --model vivant/tiny --control shuffled",
+        ),
+    ]
+    if found:
+        arguments = " ".join(map(shlex.quote, found[0].arguments))
+        steps.append(
+            (f"A real model, {found[0].where}:", f"run mime/mcq --data mini --limit 20 --model {arguments}")
         )
-    pack = Pack(folder)
-    judge_pack(pack, JudgeOptions(model="heuristic"), judgements)
-    for table in build_panel_tables(
-        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [judgements])
-    ):
-        print_table(table)
-
-
-_SEEING = (
-    "vivant/tiny has looked at the videos; the others guess. It is a toy that knows these "
-    "worlds alone (docs/mimic-chat.md). Next, with a real model:"
-)
-_GUESSES = "These are guesses: no model has looked at a picture yet. Next, with a real model:"
-_NEXT = """
-
-  export OPENAI_API_KEY=…
-  vivant run mime --data mini --model openai/gpt-4o-mini --limit 20
-  vivant run mime --data mini --model openai/NAME --base-url http://localhost:8000/v1  any server
-  vivant models new my_model.py                                                        your own model
-  vivant table {out}/mime-* --by variant                                                these runs
-  vivant table {out}/mmrv-* --layout mmrv:main                                          beside the paper
-"""
+    else:
+        steps.append(
+            (
+                "What a real model would be sent, and its price:",
+                "plan mime --data mini --model openai/gpt-4o-mini",
+            )
+        )
+    lines = [line for comment, command in steps for line in (f"  # {comment}", f"  {program} {command}")]
+    if program != "vivant":
+        folder_of = Path(shlex.split(program)[0]).parent
+        lines.append(f'To type just `vivant`: export PATH="{folder_of.resolve()}:$PATH"')
+    return lines

@@ -70,7 +70,7 @@ def _summary(recipe: RowRecipe) -> str:
     """The settings that rows differ in most, as short as can be."""
     sets = recipe.sets
     frames = next((f"{name} {sets[name]:g}" for name in ("frames", "fps", "every") if name in sets), "")
-    frames = "video" if sets.get("native_video") else frames
+    frames = "video" if sets.get("video_as") == "native" else frames
     limit = f"{sets['max_tokens']} tokens" if isinstance(sets.get("max_tokens"), int) else ""
     limit = "no limit" if sets.get("max_tokens") == "server" else limit
     return ", ".join(filter(None, (frames, limit)))

@@ -203,12 +203,51 @@ class Picture(Struct, frozen=True, eq=False, tag="picture", tag_field="kind"):
         return f"Picture({self.media_type}, {self.width}×{self.height}, {len(self.data)} bytes)"
 
 
+class ClipTiming(Struct, frozen=True):
+    """The part of a video that frames are chosen from."""
+
+    rate: float
+    """Frames per second of the file; of a variable rate, the mean."""
+    total: int
+    """Frames in the part."""
+    duration: float
+    """Seconds of the part."""
+    start: float | None = None
+    end: float | None = None
+    """Where the part begins and ends, if it is not the whole file."""
+
+
 class Clip(Struct, frozen=True, eq=False, tag="clip", tag_field="kind"):
-    """A video as its chosen frames; `path` serves models that take the file itself."""
+    """A video as its chosen frames; or, without frames, as the file at `path`."""
 
     frames: tuple[Picture, ...]
     path: str
     media_type: str = "video/mp4"
+    timing: ClipTiming | None = None
+    policy: FramePolicy | None = None
+    """For a file: the frames that its server is asked to show."""
+
+    @property
+    def fps(self) -> float | None:
+        """Frames shown per second of video; None where that is not known."""
+        if self.timing is None or self.timing.duration <= 0:
+            return None
+        if self.frames:
+            return len(self.frames) / self.timing.duration
+        return None if self.policy is None else sampling_rate(self.policy, self.timing)
+
+
+def sampling_rate(policy: FramePolicy, timing: ClipTiming) -> float:
+    """The frames per second that come nearest to a policy, for a server that takes only a rate."""
+    rate = {
+        "count": policy.count / timing.duration,
+        "fps": policy.fps,
+        "every": timing.rate / policy.every,
+        "all": timing.rate,
+    }[policy.select]
+    if policy.cap is not None and policy.select != "count":
+        rate = min(rate, policy.cap / timing.duration)
+    return min(rate, timing.rate)
 
 
 class Sound(Struct, frozen=True, eq=False, tag="sound", tag_field="kind"):
@@ -219,6 +258,17 @@ class Sound(Struct, frozen=True, eq=False, tag="sound", tag_field="kind"):
 
 
 Content = Text | Picture | Clip | Sound
+
+
+class VideoInput(Struct, frozen=True):
+    """How a model takes videos."""
+
+    form: Literal["images", "video", "file"] = "images"
+    """Frames as pictures, frames as one video with their times, or the file itself."""
+    sampling: bool = False
+    """With a file, the frame policy is sent along."""
+    windows: bool = False
+    """With a file, a start and an end are sent along."""
 
 
 class Turn(Struct, frozen=True, eq=False):
@@ -297,6 +347,12 @@ class MediaUse(Struct, frozen=True, omit_defaults=True):
     """Times of the frames shown, in the order shown."""
     note: str = ""
     """What was done to it, or could not be: "rotated", "resized", "3 of 32 frames undecodable"."""
+    shown_as: Literal["", "images", "video", "file"] = ""
+    """How a model was given a video: its frames as pictures, its frames as one video, or the file."""
+    fps: float | None = None
+    """Frames shown per second of video, or asked for where the server chooses them."""
+    size: tuple[int, int] | None = None
+    """Width and height of the frames handed over; the model's own processor may scale them further."""
 
 
 class Record(JobIdentity, frozen=True, kw_only=True, omit_defaults=True):

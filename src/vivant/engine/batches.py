@@ -121,7 +121,7 @@ def check_batches(model: Model, *, ray: bool, rated: bool) -> None:
     if ray:
         raise UsageError("--batch asks through the provider's own queue; leave out --executor ray")
     if model.capabilities.video:
-        raise UsageError("--batch sends videos as frames; leave out --native-video")
+        raise UsageError("--batch sends videos as frames; leave out --video-as native")
     if rated:
         raise UsageError("--batch hands everything over at once; leave out --rpm, --tpm and budgets")
 

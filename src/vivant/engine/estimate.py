@@ -63,7 +63,7 @@ class _MediaSizes:
     def __init__(self, jobs: Iterable[Job], model: Model, price: Price | None) -> None:
         window = model.limits.picture if model.limits is not None else None
         self._rule = (price.picture if price is not None else None) or window or DEFAULT_PICTURE_TOKENS
-        self._native = model.capabilities.video
+        self._whole_file = model.capabilities.video and not model.capabilities.sampling
         pictures: dict[tuple[str, str], Job] = {}
         videos: dict[tuple[str, str], tuple[Job, Video]] = {}
         for job in jobs:
@@ -98,7 +98,7 @@ class _MediaSizes:
             return None
         start, end = part.start or 0.0, part.end if part.end is not None else info.duration
         seconds = max(0.0, min(end, info.duration) - start)
-        if self._native and job.control == "none":
+        if self._whole_file and job.control == "none":
             return 0.0, seconds * _PER_SECOND
         frames = float(1 if job.control == "one-frame" else _count_frames(job.frames, seconds, info.fps))
         return frames, frames * _tokens(info.width, info.height, job.frames, self._rule)

@@ -69,7 +69,7 @@ def evaluate(
     model_options: Mapping[str, Any] | None = None,
     models: str | Path | None = None,
     timeout: float = 600.0,
-    native_video: bool = False,
+    video_as: Literal["auto", "native", "images"] = "auto",
     trust_remote_code: bool = False,
     on_too_large: OnTooLarge = "shrink",
     image_model: str | None = None,
@@ -135,7 +135,7 @@ def evaluate(
         model_options: Options of the backend, e.g. detail=low.
         models: YAML file of models in MileBench's form; `model` then names one of them.
         timeout: Seconds that one request may take.
-        native_video: Send the video file itself to models that take one, instead of frames.
+        video_as: Give videos as videos or as frames; auto: as the backend does by itself (docs/video.md).
         trust_remote_code: Run code that a checkpoint brings along (transformers, internvl-chat, vllm).
         on_too_large: Shrink a request over the model's limits (docs/backends.md), or refuse it.
         image_model: Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.
@@ -371,8 +371,10 @@ def _fingerprint_without_room(settings: RunSettings) -> str:
     ).fingerprint()
 
 
-def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
-    """Start or resume a run. Messages go to the logger `vivant`."""
+def run_plan(
+    prepared: PlannedRun, options: RunOptions, progress: AbstractContextManager[Any] | None = None
+) -> RunOutcome:
+    """Start or resume a run. Messages go to the logger `vivant`; `progress` replaces the run's own bar."""
     plan = prepared.plan
     meter = create_meter(prepared.model, options)
     directory = RunDir(prepared.out)
@@ -400,8 +402,8 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
             return RunOutcome()
-        with open_progress(plan.size, len(done)) as progress:
-            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, progress))
+        with progress or open_progress(plan.size, len(done)) as shown:
+            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, shown))
 
 
 def create_meter(model: Model, options: RunOptions) -> Meter | None:

@@ -104,7 +104,7 @@ class LocalExecutor(Executor):
             prepared = drop_media(job)
             return PreparedRequest(job, key, measure_request(prepared.turns, self._rule), prepared.turns)
         prepared = await self._preparer.load(
-            job, native_video=self._model.capabilities.video, audio=self._audio
+            job, video=self._model.capabilities.video_input, audio=self._audio
         )
         prepared, notes, refused = await fit_media(prepared, self._model, self._on_too_large)
         if notes:

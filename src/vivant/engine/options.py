@@ -15,7 +15,7 @@ from vivant.core.errors import UsageError
 from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
 from vivant.core.types import Control, Decoding, EveryStart, FramePolicy, FrameSpread
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import Effort, ModelOptions, ThinkingOptions
+from vivant.models.base import Effort, ModelOptions, ThinkingOptions, VideoAs
 from vivant.models.request_limits import OnTooLarge
 from vivant.runs.settings import make_decoding, make_frame_policy
 
@@ -74,9 +74,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     timeout: Annotated[float, _model("Seconds that one request may take.", "SECONDS", records="")] = 600.0
-    native_video: Annotated[
-        bool, _model("Send the video file itself to models that take one, instead of frames.")
-    ] = False
+    video_as: Annotated[
+        VideoAs,
+        _model("Give videos as videos or as frames; auto: as the backend does by itself (docs/video.md)."),
+    ] = "auto"
     trust_remote_code: Annotated[
         bool,
         _model("Run code that a checkpoint brings along (transformers, internvl-chat, vllm).", records=""),
@@ -337,7 +338,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return ModelOptions(
             base_url=self.base_url,
             timeout=self.timeout,
-            video="native" if self.native_video else "frames",
+            video=self.video_as,
+            frames=self.frame_policy,
             thinking=ThinkingOptions(tokens=self.thinking_tokens, effort=self.effort, off=self.no_thinking),
             values={**self.model_options, **trust},
         )

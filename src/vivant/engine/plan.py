@@ -92,6 +92,7 @@ def make_plan(
     ]
     notes += _size_notes(selections, pools)
     notes += [note for task in tasks for note in _plan_notes(task, settings)]
+    notes += _check_scorable(tasks)
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
     for plan in tasks:
@@ -149,6 +150,18 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
         pool=plan.pool,
         root=plan.root,
     )
+
+
+def _check_scorable(tasks: Sequence[TaskPlan]) -> list[str]:
+    """Tasks whose replies cannot be scored here yet, as notes. Where that is all of them, nothing should be sent."""
+    lacking = {task.task: task.benchmark.explain_unscorable(task.task) for task in tasks}
+    reasons = {task: reason for task, reason in lacking.items() if reason}
+    if reasons and len(reasons) == len(tasks):
+        task, reason = next(iter(reasons.items()))
+        raise DataError(f"{task} cannot be scored here, so nothing was sent. {reason}")
+    return [
+        f"{task} will be answered and kept, but not scored yet. {reason}" for task, reason in reasons.items()
+    ]
 
 
 def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:

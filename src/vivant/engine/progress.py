@@ -80,7 +80,7 @@ class BarProgress:
 
         self._counts = _Counts(total, done)
         self._bar = RichProgress(
-            TextColumn("[bold]asking"),
+            TextColumn("[bold]running"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]:.1f}/s"),

@@ -19,7 +19,7 @@ class SweepArguments(TypedDict, total=False):
     model_options: Mapping[str, Any] | None
     models: str | Path | None
     timeout: float
-    native_video: bool
+    video_as: Literal["auto", "native", "images"]
     trust_remote_code: bool
     on_too_large: OnTooLarge
     image_model: str | None

@@ -79,7 +79,13 @@ def list_hub_files(
         revisions[repo.id] = info.sha
         licences[repo.id] = _licence(info)
         gated = gated or bool(info.gated)
-        files += [_describe_file(repo, entry) for entry in info.siblings or () if repo.wants(entry.rfilename)]
+        # A commit that the user names is theirs to trust; the source's own comes with checksums.
+        pinned = repo.sha256 if revision is None and commit == repo.revision else {}
+        files += [
+            _describe_file(repo, entry, pinned.get(entry.rfilename, ""))
+            for entry in info.siblings or ()
+            if repo.wants(entry.rfilename)
+        ]
     if not files:
         raise DataError(f"{', '.join(repo.page for repo in source.repos)} holds no file of {name}")
     return HubListing(
@@ -87,16 +93,22 @@ def list_hub_files(
     )
 
 
-def _describe_file(repo: Repo, entry: Any) -> HubFile:
+def _describe_file(repo: Repo, entry: Any, pinned: str) -> HubFile:
     path = f"{repo.into}/{entry.rfilename}" if repo.into else entry.rfilename
     if ".." in Path(path).parts or Path(path).is_absolute():
         raise DataError(f"{repo.page} names a file outside of its folder: {entry.rfilename}")
+    stated = entry.lfs.sha256 if entry.lfs is not None else ""
+    if pinned and stated and stated != pinned:
+        raise DataError(
+            f"{repo.page} offers another {entry.rfilename} than the one that Vivant knows "
+            f"(sha256 {stated[:12]}…, expected {pinned[:12]}…); nothing was fetched"
+        )
     return HubFile(
         repo=repo.id,
         name=entry.rfilename,
         path=path,
         size=entry.size or 0,
-        sha256=entry.lfs.sha256 if entry.lfs is not None else "",
+        sha256=pinned or stated,
         blob=entry.blob_id or "",
     )
 

@@ -6,9 +6,9 @@ from msgspec import Struct
 
 from vivant.core.errors import MediaError
 from vivant.core.file_types import parse_image_header
-from vivant.core.types import Picture, Sound
-from vivant.media.frame_cache import SILENT, FrameCache, flaw_name, frame_name, sound_name
-from vivant.media.frame_selection import FrameSelection, select_frames
+from vivant.core.types import ClipTiming, Picture, Sound
+from vivant.media.frame_cache import SILENT, FrameCache, FrameTable, flaw_name, frame_name, sound_name
+from vivant.media.frame_selection import FrameSelection, select_frames, select_window
 
 UNDECODABLE, DAMAGED = b"undecodable", b"damaged"
 
@@ -17,7 +17,18 @@ class LoadedFrames(Struct, frozen=True, eq=False):
     """The frames of a video that a policy shows, in the video's order, and what was wrong with them."""
 
     pictures: tuple[Picture, ...]
+    timing: ClipTiming
     note: str = ""
+
+
+def measure_timing(table: FrameTable, want: FrameSelection, name: str) -> ClipTiming:
+    """The part of a video that `want` chooses from."""
+    timeline = table.timeline()
+    window = select_window(timeline, want, name)
+    stop = timeline.time(window.stop) if window.stop < len(timeline.pts) else timeline.duration
+    seconds = stop - timeline.time(window.start)
+    start, end = want.limits
+    return ClipTiming(table.info.fps, len(window), seconds, start, end)
 
 
 def read_cached_frames(
@@ -50,7 +61,7 @@ def read_cached_frames(
     notes += [f"{lost} of {len(indices)} frames undecodable"] if lost else []
     notes += [f"{damaged} of {len(indices)} frames damaged"] if damaged else []
     cache.touch(sha256)
-    return LoadedFrames(tuple(pictures), "; ".join(notes))
+    return LoadedFrames(tuple(pictures), measure_timing(table, want, name), "; ".join(notes))
 
 
 class SoundTrack(Struct, frozen=True, eq=False):

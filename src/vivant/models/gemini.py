@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 _INLINE_BYTES = 14_000_000
 """A video or sound up to this size goes into the request, a larger one through the files API."""
+_MAX_FPS = 24.0
 _REFUSALS = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
 
 
@@ -47,7 +48,8 @@ class Gemini(HttpModel):
         if not key and url == DEFAULT_URL and options.needs_key:
             raise UsageError(f"No key for gemini/{model}: set {server.key}")
         super().__init__(f"gemini/{model}", url, {server.key_header: key} if key else {}, options.timeout)
-        self.capabilities = Capabilities(video=options.video == "native", audio=True)
+        native = options.video == "native"
+        self.capabilities = Capabilities(video=native, audio=True, sampling=native, windows=native)
         self.limits = merge_limits(server, find_model(model, "gemini"), settings)
         self.model = model
         self.files = UploadedFiles(self.client, parse_positive("inline_bytes", settings["inline_bytes"]))
@@ -134,11 +136,25 @@ def _content_parts(part: Content, files: Mapping[str, str]) -> list[dict[str, An
     if isinstance(part, Clip):
         if part.frames:
             return [piece for frame in part.frames for piece in _content_parts(frame, files)]
-        if part.path in files:
-            return [{"fileData": {"mimeType": part.media_type, "fileUri": files[part.path]}}]
-        with open(part.path, "rb") as file:
-            return [_inline(file.read(), part.media_type)]
+        return [_video_part(part, files)]
     return [_inline(part.data, part.media_type)]
+
+
+def _video_part(clip: Clip, files: Mapping[str, str]) -> dict[str, Any]:
+    """A video file with the frame rate and the part of it to look at."""
+    if clip.path in files:
+        piece: dict[str, Any] = {"fileData": {"mimeType": clip.media_type, "fileUri": files[clip.path]}}
+    else:
+        with open(clip.path, "rb") as file:
+            piece = _inline(file.read(), clip.media_type)
+    metadata: dict[str, Any] = {}
+    if clip.fps is not None:
+        metadata["fps"] = min(_MAX_FPS, float(f"{clip.fps:.5g}"))
+    if clip.timing is not None and clip.timing.start is not None:
+        metadata["startOffset"] = f"{clip.timing.start:.10g}s"
+    if clip.timing is not None and clip.timing.end is not None:
+        metadata["endOffset"] = f"{clip.timing.end:.10g}s"
+    return {**piece, "videoMetadata": metadata} if metadata else piece
 
 
 def _inline(data: bytes, media_type: str) -> dict[str, Any]:

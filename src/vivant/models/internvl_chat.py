@@ -11,7 +11,15 @@ from typing import Any
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Picture, Reply, Request, Text, Turn
-from vivant.models.base import Model, ModelError, ModelOptions, parse_bool, parse_positive, require_package
+from vivant.models.base import (
+    Model,
+    ModelError,
+    ModelOptions,
+    parse_bool,
+    parse_positive,
+    refuse_native_video,
+    require_package,
+)
 from vivant.models.local_model import (
     LocalModel,
     check_checkpoint_path,
@@ -22,6 +30,7 @@ from vivant.models.transformers_engine import (
     choose_device,
     decode_picture,
     generation_arguments,
+    hide_broken_torchvision,
     loading_error,
 )
 
@@ -47,8 +56,7 @@ class InternVLChat(LocalModel):
             raise UsageError(
                 f"internvl-chat/{checkpoint} runs code of the checkpoint's own; --trust-remote-code"
             )
-        if options.video == "native":
-            raise UsageError("internvl-chat takes videos as frames; leave out --native-video")
+        refuse_native_video(options, "internvl-chat")
         checkpoint = check_checkpoint_path(checkpoint, "model")
         tiles = {name: parse_positive(name, values[name]) for name in ("tiles", "frame_tiles")}
         settings = {name: values[name] for name in ("dtype", "device", "revision")}
@@ -113,6 +121,7 @@ class InternVLChatEngine:
     """A loaded checkpoint."""
 
     def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
+        hide_broken_torchvision()
         import torch
         from transformers import AutoModel, AutoTokenizer
 

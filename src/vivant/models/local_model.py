@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import os
 import signal
 import sys
@@ -24,6 +25,7 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Picture, Reply, Request, Text
 from vivant.models.base import Model, ModelError, parse_positive
 
+logger = logging.getLogger("vivant")
 _GATHER_SECONDS = 0.02
 """Seconds that a worker with nothing to do waits for requests to join the first."""
 _PIXELS_PER_TOKEN = 784
@@ -46,6 +48,10 @@ class EngineLoaded(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     accelerators: int = 0
     """How many there are on this machine."""
+    takes_video: bool = False
+    """Whether a video is given to the model as a video."""
+    note: str = ""
+    """What the user should know about the model as it was loaded."""
 
 
 class BatchRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -75,6 +81,8 @@ class LocalModel(Model):
     """A model whose engine runs in workers. A subclass says which engine and with which settings."""
 
     is_local = True
+    stacks_videos = True
+    """Whether videos of a batch must have the same number of frames."""
 
     def __init__(
         self, name: str, engine: str, settings: Mapping[str, Any], *, batch_size: Any, workers: Any
@@ -89,12 +97,17 @@ class LocalModel(Model):
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: ModelError | None = None
         self._deaths = 0
+        self.takes_video = False
+        """Known when it is open."""
 
     async def open(self) -> None:
         self._arrived = asyncio.Event()
         self._failure = None
         try:
             first = await self._start(0)
+            self.takes_video = first.takes_video
+            if first.note:
+                logger.warning("%s: %s", self.name, first.note)
             count = self._worker_count or max(1, first.accelerators)
             others = (self._start(number) for number in range(1, count))
             for outcome in await asyncio.gather(*others, return_exceptions=True):
@@ -130,8 +143,9 @@ class LocalModel(Model):
         if self._failure is not None:
             raise self._failure
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        length, pictures = estimate_length(request)
-        kind = (pictures, bool(answers), request.decoding)
+        length = estimate_length(request)
+        media = list_media(request, self.takes_video) if self.stacks_videos else None
+        kind = (media, bool(answers), request.decoding)
         self._waiting.append(_PendingRequest(request, answers, length, kind, reply))
         self._arrived.set()
         return await reply
@@ -177,8 +191,16 @@ class LocalModel(Model):
             self._waiting = []
 
 
-def estimate_length(request: Request) -> tuple[int, bool]:
-    """About how many tokens a request has, and whether there are pictures in it."""
+def list_media(request: Request, as_video: bool) -> tuple[bool, tuple[int, ...]]:
+    """Whether there are pictures in a request, and the number of frames of each video: processors stack them."""
+    parts = [part for turn in request.turns for part in turn.parts]
+    clips = [len(part.frames) for part in parts if isinstance(part, Clip)]
+    pictures = any(isinstance(part, Picture) for part in parts)
+    return (pictures, tuple(clips)) if as_video else (pictures or any(clips), ())
+
+
+def estimate_length(request: Request) -> int:
+    """About how many tokens a request has."""
     characters = pixels = 0
     for turn in request.turns:
         for part in turn.parts:
@@ -188,7 +210,7 @@ def estimate_length(request: Request) -> tuple[int, bool]:
                 pixels += part.width * part.height
             elif isinstance(part, Clip):
                 pixels += sum(frame.width * frame.height for frame in part.frames)
-    return characters // 4 + pixels // _PIXELS_PER_TOKEN, pixels > 0
+    return characters // 4 + pixels // _PIXELS_PER_TOKEN
 
 
 def select_batch(waiting: list[_PendingRequest], most: int) -> list[_PendingRequest]:
@@ -212,6 +234,8 @@ class _Worker:
         self._process: asyncio.subprocess.Process | None = None
         self._errors: IO[bytes] | None = None
         self.accelerators = 0
+        self.takes_video = False
+        self.note = ""
 
     async def start(self, name: str) -> None:
         """Start the process and wait until its model is loaded."""
@@ -236,7 +260,8 @@ class _Worker:
         if loaded.error:
             await self.stop()
             raise ModelError(f"{name}: {loaded.error}")
-        self.accelerators = loaded.accelerators
+        self.accelerators, self.takes_video = loaded.accelerators, loaded.takes_video
+        self.note = loaded.note
 
     async def send(self, batch: BatchRequest) -> BatchReplies | None:
         """Replies to a batch; None where the process died over it."""
@@ -268,11 +293,10 @@ class _Worker:
         return f"{cause}, perhaps out of memory" if -code == signal.SIGKILL else f"{cause} {last}".strip()
 
     async def stop(self) -> None:
-        """End the process at once: nothing in it is worth keeping."""
+        """End the process and those that it started, at once: nothing in them is worth keeping."""
         if self._process is not None:
-            if self._process.returncode is None:
-                with suppress(ProcessLookupError):  # it ended by itself meanwhile
-                    self._process.kill()
+            with suppress(ProcessLookupError):  # they ended by themselves
+                os.killpg(self._process.pid, signal.SIGKILL)
             await self._process.wait()
         self._reset()
 
@@ -297,7 +321,7 @@ def hash_checkpoint(checkpoint: str) -> str:
     Replies are reused by it, so a checkpoint trained further under the same name must differ.
     """
     folder = Path(checkpoint).expanduser()
-    if not folder.is_dir():
+    if not checkpoint or not folder.is_dir():  # an empty path is the current folder, which is nobody's
         return ""
     hashed = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in _HASHED):

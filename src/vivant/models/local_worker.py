@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from vivant.core.errors import VivantError
 from vivant.core.types import Reply, Request
 from vivant.media.worker_protocol import receive, send
 from vivant.models.local_model import BatchReplies, BatchRequest, EngineLoaded, LoadEngine
+from vivant.models.server_errors import find_kind
 
 
 class InferenceEngine(Protocol):
@@ -45,7 +47,9 @@ def main() -> None:
     except VivantError as error:
         send(out, EngineLoaded(error=str(error)))
         return
-    send(out, EngineLoaded(accelerators=engine.accelerators))
+    takes_video = bool(getattr(engine, "takes_video", False))
+    note = str(getattr(engine, "note", ""))
+    send(out, EngineLoaded(accelerators=engine.accelerators, takes_video=takes_video, note=note))
     decoder = msgspec.msgpack.Decoder(BatchRequest)
     while True:
         ask = decoder.decode(messages.get())
@@ -56,6 +60,8 @@ def _receive_batches(stream: BinaryIO, messages: queue.SimpleQueue[bytes]) -> No
     """Queue batches; end the process at once when nobody is left to hear the answers, even amid a batch."""
     while (message := receive(stream)) is not None:
         messages.put(message)
+    if os.getpgid(0) == os.getpid():  # with the processes that an engine has started
+        os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
@@ -78,7 +84,8 @@ def run_batch(
     except Exception as error:  # a model's own code may raise anything; it costs the request, not the run
         failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     if len(requests) == 1:
-        return [Reply(status="error", error=failed)]
+        is_too_long = find_kind(failed.encode()) == "too_long"
+        return [Reply(status="too_long" if is_too_long else "error", error=failed)]
     middle = len(requests) // 2
     return [
         *run_batch(engine, requests[:middle], answers[:middle]),

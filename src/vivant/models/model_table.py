@@ -113,6 +113,8 @@ class ServerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     needs_key: bool = False
     video: bool = True
     """Takes a video file as `video_url`."""
+    frames: Literal["", "media_io_kwargs", "fps"] = ""
+    """How it is told which frames of a video file to look at (`server_video.py`); empty: it is not."""
     audio: bool = True
     """Takes sound as `input_audio`."""
     detail: bool = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +17,7 @@ from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, fi
 from vivant.models.openai_responses import read_response, to_response_request
 from vivant.models.reply_json import read_any_form
 from vivant.models.server_errors import RequestRefusedError
+from vivant.models.server_video import VIDEO_OPTIONS, ServerVideo
 from vivant.models.thinking import find_largest_limit, merge_fields, plan_thinking, thinking_identity
 from vivant.models.thought_marks import split_thinking
 
@@ -45,6 +45,7 @@ class OpenAI(HttpModel):
             extra_body={},
             key_variable=None,
             server=None,
+            **VIDEO_OPTIONS,
             api=None,
             **LIMIT_OPTIONS,
         )
@@ -57,9 +58,17 @@ class OpenAI(HttpModel):
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
         headers = {self.facts.key_header: bearer + key} if key else {}
         super().__init__(f"openai/{model}", url, headers, options.timeout)
-        self._check_supported("--native-video", options.video == "native", self.facts.video)
+        native = options.video == "native"
+        self._check_supported("--video-as native", native, self.facts.video)
         self._check_supported("--model-option detail", settings["detail"] != "auto", self.facts.detail)
-        self.capabilities = Capabilities(video=options.video == "native", audio=self.facts.audio)
+        self._video = ServerVideo(self.facts.frames, settings)
+        frames = native and self._video.sends_frames
+        self.capabilities = Capabilities(
+            video=native and not frames,
+            audio=self.facts.audio,
+            clips=frames,
+            sampling=native and self.facts.frames != "",
+        )
         self.model = model
         self._detail: str = settings["detail"]
         self._extra = parse_mapping("extra_body", settings["extra_body"])
@@ -96,7 +105,9 @@ class OpenAI(HttpModel):
         return {
             "model": self.name,
             "detail": self._detail,
-            "video": self.capabilities.video,
+            "video": self.capabilities.video_input.form
+            if self.capabilities.clips
+            else self.capabilities.video,
             "extra": self._extra,
             **self._named,
             **thinking_identity(self.thinking),
@@ -180,6 +191,8 @@ class OpenAI(HttpModel):
             only_text = len(content) == 1 and content[0]["type"] == "text"
             messages.append({"role": turn.role, "content": content[0]["text"] if only_text else content})
         body: dict[str, Any] = {"model": self.model, "messages": messages}
+        if self.capabilities.video or self.capabilities.clips:
+            body |= self._video.fields(request)
         decoding = request.decoding
         limit = decoding.max_tokens if self.thinking is None else self.thinking.limit(decoding.max_tokens)
         if limit is not None:
@@ -209,10 +222,9 @@ class OpenAI(HttpModel):
         return self._clip(part)
 
     def _clip(self, clip: Clip) -> list[dict[str, Any]]:
-        if clip.frames:
+        if clip.frames and not self.capabilities.clips:
             return [piece for frame in clip.frames for piece in self._pieces(frame)]
-        data = Path(clip.path).read_bytes()
-        return [{"type": "video_url", "video_url": {"url": encode_data_url(data, clip.media_type)}}]
+        return [self._video.part(clip)]
 
 
 def parse_api(value: Any, *, responses: bool) -> bool:

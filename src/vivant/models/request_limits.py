@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
+from vivant.media.clips import describe_clip
 from vivant.media.frame_selection import spread_evenly
 from vivant.media.images import scale_picture
 from vivant.models.model_table import RequestLimits
@@ -156,6 +157,10 @@ class _RequestShrinker:
         self.done: list[str] = []
 
     def result(self) -> tuple[tuple[Turn, ...], tuple[MediaUse, ...]]:
+        for position, index in enumerate(self._uses):
+            part, use = self._parts[index], self._media[position]
+            if isinstance(part, Clip) and part.frames and use.shown_as in ("images", "video"):
+                self._media[position] = describe_clip(use, part, use.shown_as)
         parts = iter(self._parts)
         turns = tuple(Turn(turn.role, tuple(next(parts) for _ in turn.parts)) for turn in self._turns)
         return turns, tuple(self._media)

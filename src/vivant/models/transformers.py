@@ -1,14 +1,18 @@
 """Checkpoints of the transformers library: any model with pictures in and text out, by its own chat template.
 
-One adapter for all families. Pictures go in as pixels in their places among the text, videos as their frames.
+One adapter for all families. Pictures go in as pixels in their places among the text. A video goes in as a video,
+with the times of its frames, where the checkpoint's processor takes one; otherwise as its frames.
 The engine itself (transformers_engine.py) runs in workers; here nothing needs torch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Tokenizer
@@ -43,7 +47,7 @@ class Transformers(LocalModel):
             **LIMIT_OPTIONS,
         )
         if options.video == "native":
-            raise UsageError("transformers takes videos as frames; leave out --native-video")
+            require_package("torchvision", "transformers", "--video-as native")
         checkpoint = check_checkpoint_path(checkpoint, "model")
         adapter = check_checkpoint_path(values["adapter"], "adapter") if values["adapter"] else None
         pixels = values.pop("max_pixels")
@@ -53,6 +57,7 @@ class Transformers(LocalModel):
             "adapter": adapter,
             "max_pixels": None if pixels is None else parse_positive("max_pixels", pixels),
             "text_only": parse_bool("text_only", values["text_only"]),
+            "video": options.video,
             "trust_remote_code": parse_bool("trust_remote_code", values["trust_remote_code"]),
             **{name: values[name] for name in _LOADING},
         }
@@ -74,12 +79,18 @@ class Transformers(LocalModel):
         stated = {
             name: value for name, value in {**named, **digests}.items() if value not in (None, "", "auto")
         }
+        if options.video != "images" and find_spec("torchvision"):  # the video half of processors needs it
+            stated["video"] = "native"
         if settings["text_only"]:
             stated["text_only"] = True
         stated |= options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._identity = {"model": self.name, **stated, **thinking_identity(self.thinking)}
         self.has_loglikelihood = self.thinking is None or not self.thinking.room
         self._place, self._revision = checkpoint, values["revision"]
+
+    async def open(self) -> None:
+        await super().open()
+        self.capabilities = msgspec.structs.replace(self.capabilities, clips=self.takes_video)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text
+from vivant.media.clips import frame_metadata
 from vivant.models.base import ModelError
 from vivant.models.thought_marks import find_opened_mark, split_thinking
 
+_EXACT = ("second_per_grid_ts",)
+"""Inputs that are times, not pixels: they keep their precision."""
 DEFAULT_NEW_TOKENS = 1024
 """Length of a reply where neither the user nor the benchmark limits it."""
 
@@ -24,9 +28,11 @@ class TransformersEngine:
         self._torch = torch
         self._text_only: bool = settings["text_only"]
         self._max_pixels: int | None = settings["max_pixels"]
-        self._thinking_room: int = settings["thinking_room"]
-        self._template: Mapping[str, Any] = settings["template"]
+        self._thinking_room: int = settings.get("thinking_room", 0)
+        self._template: Mapping[str, Any] = settings.get("template", {})
         self.accelerators = torch.cuda.device_count()
+        self.note = ""
+        self._check_torchvision(settings)
         device, dtype = choose_device(settings, accelerator)
         try:
             self._model = self._load(settings, dtype)
@@ -36,6 +42,7 @@ class TransformersEngine:
         if not settings["device_map"]:
             self._model.to(device)
         self._model.eval()
+        self.takes_video = settings["video"] != "images" and self._check_video(settings)
         self._tokenizer = self._processor if self._text_only else self._processor.tokenizer
         self._tokenizer.padding_side = "left"
         if self._tokenizer.pad_token_id is None:
@@ -44,6 +51,14 @@ class TransformersEngine:
         self._end_tokens = (
             set(ends) if isinstance(ends, list) else {ends, self._tokenizer.eos_token_id} - {None}
         )
+
+    def _check_torchvision(self, settings: Mapping[str, Any]) -> None:
+        reason = hide_broken_torchvision()
+        if reason and settings["video"] != "images" and not self._text_only:
+            raise ModelError(
+                f"torchvision cannot be imported ({reason}): "
+                "install the one for your torch, or give frames with --video-as images"
+            )
 
     def _load(self, settings: Mapping[str, Any], dtype: Any) -> Any:
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
@@ -80,11 +95,20 @@ class TransformersEngine:
             if "torchvision" not in str(error).lower():
                 raise
             processor = load_image_processor(settings["model"], origin)
+            if settings["video"] == "auto":
+                self.note = "torchvision is not installed, so that videos go in as frames"
         if not getattr(processor, "chat_template", None):
             raise ModelError(
                 f"{settings['model']} has no chat template, so that it cannot be asked questions"
             )
         return processor
+
+    def _check_video(self, settings: Mapping[str, Any]) -> bool:
+        """Whether the processor takes videos and its chat template has a place for them."""
+        takes_video = not self._text_only and takes_videos(self._processor)
+        if settings["video"] == "native" and not takes_video:
+            raise ModelError(f"The processor of {settings['model']} takes no video: use --video-as images")
+        return takes_video
 
     @staticmethod
     def _origin(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -203,13 +227,15 @@ class TransformersEngine:
                 tokenize=True,
                 return_dict=True,
                 return_tensors="pt",
-                processor_kwargs={"padding": True},
+                processor_kwargs={"padding": True, **self._video_arguments(requests)},
                 **self._template,
             )
         inputs = inputs.to(self._model.device)
         kind = self._model.dtype
         return {
-            name: value.to(kind) if getattr(value, "is_floating_point", bool)() else value
+            name: value.to(kind)
+            if name not in _EXACT and getattr(value, "is_floating_point", bool)()
+            else value
             for name, value in inputs.items()
         }
 
@@ -224,9 +250,27 @@ class TransformersEngine:
             for turn in request.turns
         ]
 
+    def _video_arguments(self, requests: Sequence[Request]) -> dict[str, Any]:
+        """When the frames of each video are shown; they are chosen already."""
+        parts = [part for request in requests for turn in request.turns for part in turn.parts]
+        metadata = [frame_metadata(part) for part in parts if isinstance(part, Clip)]
+        if not self.takes_video or not metadata:
+            return {}
+        # SmolVLM's pictures and videos share one input, so that the second would replace the first.
+        videos = self._processor.video_processor
+        if "pixel_values" in videos.model_input_names and any(isinstance(part, Picture) for part in parts):
+            raise ValueError("this model takes pictures or videos in a question, not both: --video-as images")
+        arguments = {"video_metadata": metadata, "do_sample_frames": False}
+        if getattr(videos, "cap_pixels_per_frame", False) is None:  # Qwen's own code shares a budget out
+            arguments["cap_pixels_per_frame"] = True
+        return arguments
+
     def _pieces(self, part: Content) -> list[dict[str, Any]]:
         if isinstance(part, Text):
             return [{"type": "text", "text": part.text}]
+        if isinstance(part, Clip) and self.takes_video:
+            frames = [decode_picture(frame, self._max_pixels) for frame in part.frames]
+            return [{"type": "video", "video": frames}]
         if isinstance(part, Clip):
             return [piece for frame in part.frames for piece in self._pieces(frame)]
         if isinstance(part, Sound):
@@ -290,6 +334,34 @@ def loading_error(checkpoint: str, error: Exception) -> str:
     if "trust_remote_code" in line:
         return f"{checkpoint} brings code of its own; --trust-remote-code runs it, if you trust it"
     return f"{checkpoint} cannot be loaded: {line[:300]}"
+
+
+def hide_broken_torchvision() -> str:
+    """Why torchvision cannot be imported; empty where it can, or is not installed.
+
+    One that was made for another torch keeps the transformers library from loading anything at all, so it is hidden:
+    then it counts as not installed.
+    """
+    try:
+        import torchvision  # noqa: F401
+    except ModuleNotFoundError:
+        return ""
+    except (ImportError, RuntimeError, OSError) as error:
+        sys.modules["torchvision"] = None  # type: ignore[assignment]
+        return " ".join(str(error).split())[:120]
+    return ""
+
+
+def takes_videos(processor: Any) -> bool:
+    """Whether a processor has a video half, and its chat template a place for a video."""
+    token = getattr(processor, "video_token", None)
+    if getattr(processor, "video_processor", None) is None or not token:
+        return False
+    chat = [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": "?"}]}]
+    try:
+        return token in processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
+    except Exception:  # a template may raise whatever it likes about a part that it does not know
+        return False
 
 
 def load_image_processor(checkpoint: str, origin: Mapping[str, Any]) -> Any:

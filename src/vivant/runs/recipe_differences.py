@@ -71,25 +71,29 @@ def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: R
     """What of a video was sent, and how."""
     sets = recipe.sets
     expected = make_frame_policy(sets)
-    wants_native = bool(sets.get("native_video"))
-    native = bool(settings.model.get("video", False))
-    if "media" in recipe.fields and recipe.fields["media"] is not None and native != wants_native:
+    native = _NATIVE.get(settings.model.get("video", False))
+    wanted = sets.get("video_as") == "native"
+    if recipe.fields.get("media") is not None and native is not None and native != wanted:
         names = {True: "the video itself", False: "frames"}
-        found.append(RecipeDifference("media", names[native], names[wants_native]))
+        found.append(RecipeDifference("media", names[native], names[wanted]))
     if settings.control != "none":
         found.append(RecipeDifference("media", f"control {settings.control}", "none"))
-    if not native and any(name in sets for name in _FRAME_OPTIONS):
+    if any(name in sets for name in _FRAME_OPTIONS):
         here, there = describe_frames(settings.frames), describe_frames(expected)
         if here != there:
             found.append(RecipeDifference("frames", here, there))
-    if not native and ("longest_side" in sets or "jpeg_quality" in sets):
+    if "longest_side" in sets or "jpeg_quality" in sets:
         here, there = _describe_size(settings.frames), _describe_size(expected)
         if here != there:
             found.append(RecipeDifference("size", here, there))
-    wanted = sets.get("model_options", {}).get("detail")
     detail = settings.model.get("detail")
-    if wanted is not None and detail != wanted:
-        found.append(RecipeDifference("detail", str(detail or "not sent"), wanted))
+    there = sets.get("model_options", {}).get("detail")
+    if there is not None and detail != there:
+        found.append(RecipeDifference("detail", str(detail or "not sent"), there))
+
+
+_NATIVE = {True: True, "native": True, "file": True, "video": True, False: False, "images": False}
+"""How backends say in their identity that they take videos; what `auto` comes to is not known beforehand."""
 
 
 def describe_frames(policy: FramePolicy) -> str:

@@ -17,7 +17,7 @@ from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.validation import score_records
 from vivant.core.arguments import as_strings
 from vivant.core.data_frames import require_library
-from vivant.core.errors import UsageError, VivantError, unknown_name_error
+from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, job_key
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     import polars
 
 logger = logging.getLogger("vivant")
+_REPORTED: set[tuple[Path, str]] = set()
+"""Tasks that this process said it cannot score, so that it says so once."""
 Rows = tuple[tuple[Sample, Record | None, Score], ...]
 
 
@@ -93,11 +95,25 @@ class Run:
             file = self.dir.score_file(protocol, variant)
             stored = {score.key: score for score in read_jsonl(file, Score, RunError)}
             return self._gather(samples, records, stored, protocol, header.values, judges)
+        scorable = self._check_scorable()
         scores: dict[str, Score] = {}
-        for task in self.manifest.tasks:
+        for task in scorable:
             scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
-        self.dir.write_scores(protocol, settings, scores.values(), state, variant)
-        return self._gather(samples, records, scores, protocol, settings, judges)
+        if len(scorable) == len(self.manifest.tasks):
+            self.dir.write_scores(protocol, settings, scores.values(), state, variant)
+        return self._gather(samples, records, scores, protocol, settings, judges, scorable)
+
+    def _check_scorable(self) -> tuple[str, ...]:
+        """The tasks that can be scored on this machine; the others cost a warning, or an error where none is left."""
+        lacking = {task: registry.of_task(task).explain_unscorable(task) for task in self.manifest.tasks}
+        reasons = {task: reason for task, reason in lacking.items() if reason}
+        for task, reason in reasons.items():
+            if len(reasons) == len(lacking):
+                raise DataError(f"{task} cannot be scored here. {reason}")
+            if (self.dir.path, task) not in _REPORTED:
+                _REPORTED.add((self.dir.path, task))
+                logger.warning("%s is answered but not scored, so it is not shown. %s", task, reason)
+        return tuple(task for task in lacking if task not in reasons)
 
     def _recipe_scoring(self, task: str, protocol: Protocol) -> Mapping[str, Any]:
         """The scoring rule of the row whose recipe the run was made by; `strict` has one rule for all."""
@@ -259,10 +275,11 @@ class Run:
         protocol: Protocol,
         values: Mapping[str, Any],
         judges: list[Judgements],
+        tasks: Sequence[str] | None = None,
     ) -> list[ScoredRun]:
         gathered: list[ScoredRun] = []
         infos = tuple(judgements.info for judgements in judges)
-        for task in self.manifest.tasks:
+        for task in self.manifest.tasks if tasks is None else tasks:
             rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
             gathered.append(
                 ScoredRun(

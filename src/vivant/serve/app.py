@@ -112,7 +112,7 @@ class _Endpoints:
             )
             prepared = await self._loader.load(job)
         clips = [part for turn in prepared.turns for part in turn.parts if isinstance(part, Clip)]
-        return Clip(clips[0].frames, "", media_type)
+        return Clip(clips[0].frames, "", media_type, clips[0].timing)
 
 
 async def _refuse(_: Request, error: Exception) -> Response:

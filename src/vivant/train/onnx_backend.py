@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from vivant import mini
 from vivant.core.errors import UsageError
-from vivant.models.base import Capabilities, Model, ModelError, ModelOptions
+from vivant.models.base import Capabilities, Model, ModelError, ModelOptions, refuse_native_video
 from vivant.models.local_model import (
     LocalModel,
     check_checkpoint_path,
@@ -63,8 +63,7 @@ class OnnxModel(LocalModel):
 
     def __init__(self, name: str, folder: Path, options: ModelOptions) -> None:
         values = options.resolve(batch_size=16, workers=1, threads=0)
-        if options.video == "native":
-            raise UsageError(f"{name} takes videos as frames; leave out --native-video")
+        refuse_native_video(options, name)
         super().__init__(
             name,
             "vivant.train.onnx_engine:OnnxMimicChatEngine",

@@ -11,7 +11,14 @@ from typing import Any
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply, Request
-from vivant.models.base import Capabilities, Model, ModelError, ModelOptions, require_package
+from vivant.models.base import (
+    Capabilities,
+    Model,
+    ModelError,
+    ModelOptions,
+    refuse_native_video,
+    require_package,
+)
 from vivant.models.local_model import (
     LocalModel,
     check_checkpoint_path,
@@ -29,8 +36,7 @@ class MimicChatModel(LocalModel):
 
     def __init__(self, path: str, options: ModelOptions) -> None:
         values = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
-        if options.video == "native":
-            raise UsageError("mimic-chat takes videos as frames; leave out --native-video")
+        refuse_native_video(options, "mimic-chat")
         path = check_checkpoint_path(path if path.startswith((".", "/", "~")) else f"./{path}", "model")
         super().__init__(
             _format_model_name(path),

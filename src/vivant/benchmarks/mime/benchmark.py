@@ -62,7 +62,7 @@ class Mime(base.Benchmark):
     summary = "Which action is being mimed? Motion capture on avatars, with and without a helpful background."
     tasks = (
         base.TaskInfo(name="mcq", title="Multiple choice", chance=0.25),
-        base.TaskInfo(name="ff", title="Free form"),
+        base.TaskInfo(name="ff", title="Free form", similarity=True),
     )
     styles = prompts.STYLES
     facets = (

@@ -15,6 +15,7 @@ import msgspec
 from vivant.benchmarks.mime import names
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
+from vivant.core.optional_packages import require_package
 
 if TYPE_CHECKING:
     import polars
@@ -26,6 +27,7 @@ _STEP = 16
 
 def read_shard(path: Path) -> list[dict[str, Any]]:
     """The rows of a shard; a video column becomes `video`, a file's path relative to the shard's folder."""
+    require_package("polars", "parquet", f"Reading {path}")
     import polars
 
     try:

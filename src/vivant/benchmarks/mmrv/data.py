@@ -12,6 +12,7 @@ from vivant.benchmarks.data_files import first_line, iter_json_lines, iter_parqu
 from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.options import parse_key, parse_options, split_options
 from vivant.core.errors import DataError
+from vivant.core.optional_packages import require_package
 from vivant.core.types import Sample, Text, Video
 
 TASK = "mmrv/mcq"
@@ -87,6 +88,7 @@ def _find_difference(first: Sequence[Path], second: Sequence[Path]) -> str:
 def _holds_questions(path: Path) -> bool:
     """Whether the first item looks like a question of this benchmark, and not like somebody's results."""
     if path.suffix == ".parquet":
+        require_package("polars", "parquet", f"Reading {path}")
         import polars
 
         try:

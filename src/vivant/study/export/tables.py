@@ -12,6 +12,7 @@ import msgspec
 
 from vivant.core.errors import unknown_name_error
 from vivant.core.files import atomic_file, write_atomic, write_jsonl
+from vivant.core.optional_packages import require_package
 from vivant.study.design import Study
 from vivant.study.judgement import StudyJudgement, StudyPerson
 
@@ -59,6 +60,7 @@ def _format_cell(value: Any) -> str:
 
 def write_parquet(path: Path, values: Values, study: Study) -> None:
     """Flat rows with types, texts exact."""
+    require_package("polars", "parquet", f"Writing {path}")
     import polars
 
     rows = [_flatten(value, study) for value in values]

@@ -1,0 +1,19 @@
+"""Packages that only some users need: an extra installs them, and what needs one says so in one line."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from vivant.core.errors import UsageError
+
+
+def require_package(module: str, extra: str, what: str) -> None:
+    """Check that an optional dependency is installed, without importing it.
+
+    Args:
+        module: The module that the package brings.
+        extra: The extra of Vivant that installs it.
+        what: What needs it, as the start of a sentence.
+    """
+    if find_spec(module) is None:
+        raise UsageError(f"{what} needs the package '{module}': pip install 'vivant[{extra}]'")
