@@ -16,7 +16,10 @@ from msgspec import Struct
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Published
-from vivant.benchmarks.recipes import FIELDS, RowRecipe, list_row_recipes
+from vivant.benchmarks.official_wording import wording_digest
+from vivant.benchmarks.recipes import FIELDS, RowRecipe, list_row_recipes, load_recipes
+from vivant.benchmarks.wording import JUDGE
+from vivant.runs.judgements import read_panel
 from vivant.runs.recipe_differences import RecipeDifference, list_recipe_differences
 from vivant.runs.run import Run
 
@@ -159,6 +162,7 @@ def _describe_differences(
             ours = "; ".join(_name(text, names, len(runs)) for text, names in here.items())
             theirs = "; ".join(_name(text, names, len(compared)) for text, names in there.items())
             notes.append(f"{title[0].upper()}{title[1:]}: here {ours}. Published rows: {theirs}.")
+    notes += _describe_judging(benchmark, runs)
     unknown = [recipe for recipe in recipes.values() if recipe.status == "not stated"]
     if unknown:
         notes.append(
@@ -166,6 +170,28 @@ def _describe_differences(
             f"(vivant recipes {benchmark.name})."
         )
     return notes
+
+
+def _describe_judging(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
+    """Whether judges were asked in the original's words, where a judge decides."""
+    official = {
+        key: place.sha256
+        for key, place in load_recipes(benchmark.name).words.items()
+        if key.startswith(JUDGE)
+    }
+    if not official:
+        return []
+    rubrics = [
+        rubric
+        for run in runs
+        for judgements in read_panel(run.dir.path, "paper")
+        for rubric in judgements.manifest.settings.rubrics
+    ]
+    if all(
+        wording_digest(rubric.message) == official.get(f"{JUDGE}{rubric.name}.message") for rubric in rubrics
+    ):
+        return []
+    return ["Wording of the judge: here Vivant's own or the user's. Published rows: the original's."]
 
 
 def _name(text: str, names: Sequence[str], everybody: int) -> str:

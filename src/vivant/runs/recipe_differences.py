@@ -86,10 +86,12 @@ def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: R
         here, there = _describe_size(settings.frames), _describe_size(expected)
         if here != there:
             found.append(RecipeDifference("size", here, there))
-    detail = settings.model.get("detail")
-    there = sets.get("model_options", {}).get("detail")
-    if there is not None and detail != there:
-        found.append(RecipeDifference("detail", str(detail or "not sent"), there))
+    for option, field in (("detail", "detail"), ("max_pixels", "size")):
+        value, wanted_value = settings.model.get(option), sets.get("model_options", {}).get(option)
+        if wanted_value is not None and value != wanted_value:
+            unit = " pixels at most" if option == "max_pixels" else ""
+            here = "not sent" if value is None else f"{value}{unit}"
+            found.append(RecipeDifference(field, here, f"{wanted_value}{unit}"))
 
 
 _NATIVE = {True: True, "native": True, "file": True, "video": True, False: False, "images": False}
