@@ -26,7 +26,7 @@ from vivant.runs.importing import import_predictions
 from vivant.runs.run import Run, RunLike, load_run, load_runs
 
 if TYPE_CHECKING:
-    from vivant.engine.run_arguments import SweepArguments
+    from vivant.engine.run_arguments import RunArguments, SweepArguments
 
 __all__ = [
     "Comparison",
@@ -50,6 +50,7 @@ __all__ = [
     "load_run",
     "load_runs",
     "permutations",
+    "plan",
     "repeats",
     "report",
     "sweep",
@@ -153,6 +154,23 @@ def controls(
     from vivant.reporting.robustness import build_controls_table
 
     return build_controls_table(load_runs(runs), protocol, as_strings(by), as_strings(where))
+
+
+def plan(selectors: str | Sequence[str], model: str, **options: Unpack[RunArguments]) -> Table:
+    """What `evaluate` with the same arguments would send, and what it may cost. Sends nothing, needs no key.
+
+    >>> vivant.plan("mime", "openai/gpt-4o-mini", data="mini")
+
+    Args:
+        selectors: As for `evaluate`.
+        model: As for `evaluate`.
+        options: Everything else that `evaluate` takes.
+    """
+    from vivant.engine.evaluation import plan_run
+    from vivant.engine.plan_table import build_plan_table
+
+    made = make_options(selectors=selectors, model=model, **options)
+    return build_plan_table(plan_run(made, needs_key=False), made)
 
 
 def sweep(

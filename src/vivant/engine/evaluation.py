@@ -9,7 +9,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import wraps
 from pathlib import Path
@@ -25,6 +25,7 @@ from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
+from vivant.core.stored_lines import KeySet
 from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
 from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
@@ -227,6 +228,10 @@ stays whole, and the same call resumes the run.
 >>> run = await vivant.evaluate_async("mime/mcq", "openai/gpt-4o-mini", data="mini")
 """
 evaluate_async = _make_async(evaluate)
+"""As `vivant.evaluate`, with the same arguments, for asynchronous code; several evaluations can run at once.
+
+Where the task is cancelled, the log stays whole, and the same call resumes the run.
+"""
 
 
 def run_human(options: RunOptions) -> Run:
@@ -356,7 +361,7 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
             for s in selections
         )
     )
-    words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
+    words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())
     text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
     return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
@@ -486,7 +491,7 @@ async def _run(
     jobs: Iterator[Job],
     model: Model,
     log: LogWriter,
-    logged: Set[str],
+    logged: KeySet,
     options: RunOptions,
     meter: Meter | None,
     progress: Any,

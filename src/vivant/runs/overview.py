@@ -229,24 +229,7 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         if changed:
             settings_text = ", ".join(f"{name}={value}" for name, value in changed.items())
             notes.append(f"{part.run}, {part.task}: scored with {settings_text}.")
-        cut = sum(
-            record is not None and record.reply.status == "truncated" and score.status != "truncated"
-            for _, record, score in part.rows
-        )
-        if cut:
-            notes.append(f"{part.run}, {part.task}: {cut} answers were cut off at the token limit.")
-        excluded = [score.rule for _, _, score in part.rows if score.status == "excluded"]
-        if excluded:
-            notes.append(f"{part.run}, {part.task}: {len(excluded)} samples left out ({excluded[0]}).")
-        lost = sum(record is not None and record.lost_images > 0 for _, record, _ in part.rows)
-        if lost:
-            notes.append(f"{part.run}, {part.task}: {lost} samples lost pictures to fit the model's window.")
-        shrunk = [note for _, r, _ in part.rows if r for note in r.notes if note.startswith(SHRUNK)]
-        if shrunk:
-            first = shrunk[0].removeprefix(SHRUNK).lstrip(": ")
-            notes.append(
-                f"{part.run}, {part.task}: {len(shrunk)} requests were {SHRUNK} (the first: {first})."
-            )
+        notes += _row_notes(part)
     notes += judge_notes(parts)
     shared = [
         word
@@ -275,6 +258,35 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         )
     if any(row.guessed for row in rows):
         notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
+    return notes
+
+
+def _row_notes(part: ScoredRun) -> list[str]:
+    """What happened to some of the samples, from one look at each."""
+    cut = excluded = lost = shrunk = 0
+    rule = first = ""
+    for _, record, score in part.rows:
+        if score.status == "excluded":
+            excluded += 1
+            rule = rule or score.rule
+        if record is None:
+            continue
+        cut += record.reply.status == "truncated" and score.status != "truncated"
+        lost += record.lost_images > 0
+        for note in record.notes:
+            if note.startswith(SHRUNK):
+                shrunk += 1
+                first = first or note.removeprefix(SHRUNK).lstrip(": ")
+    notes = []
+    where = f"{part.run}, {part.task}"
+    if cut:
+        notes.append(f"{where}: {cut} answers were cut off at the token limit.")
+    if excluded:
+        notes.append(f"{where}: {excluded} samples left out ({rule}).")
+    if lost:
+        notes.append(f"{where}: {lost} samples lost pictures to fit the model's window.")
+    if shrunk:
+        notes.append(f"{where}: {shrunk} requests were {SHRUNK} (the first: {first}).")
     return notes
 
 

@@ -54,9 +54,6 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 def _list_words(settings: RunSettings) -> Iterator[str]:
     frames, decoding, default = settings.frames, settings.decoding, Decoding()
-    thinking = settings.model.get("thinking")
-    thinking = {**settings.model, **(thinking if isinstance(thinking, Mapping) else {})}
-    effort = thinking.get("effort") or thinking.get("reasoning_effort")
     yield settings.control if settings.control != "none" else ""
     yield {
         "count": f"{frames.count} frames" if frames.count != FramePolicy().count else "",
@@ -67,8 +64,7 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     yield f"at most {frames.cap} frames" if frames.cap else ""
     yield f"side {frames.longest_side}" if frames.longest_side else ""
     yield f"limit {settings.limit}" if settings.limit else ""
-    yield f"effort {effort}" if effort else ""
-    yield "no thinking" if thinking.get("off") else ""
+    yield _describe_thinking(settings.model)
     yield from settings.where
     yield from (f"{name}={value}" for name, value in settings.variant.items() if name != "answers")
     yield f"repeat {settings.repeat}" if settings.repeat != 1 else ""
@@ -109,9 +105,49 @@ def make_decoding(decoding: Decoding, options: Mapping[str, Any]) -> Decoding:
     return msgspec.structs.replace(decoding, **changes)
 
 
+def _describe_thinking(identity: Mapping[str, Any]) -> str:
+    """`effort high`, `no thinking`, `thinking 4000`, from what a model's identity says it is sent."""
+    thinking = identity.get("thinking")
+    thinking = thinking if isinstance(thinking, Mapping) else {}
+    for name, value in _list_leaves({**identity, **thinking}):
+        if name.endswith("effort") and isinstance(value, str):
+            return "no thinking" if value == "none" else f"effort {value}"
+        if (name in ("enable_thinking", "thinking") and value is False) or value == "disabled":
+            return "no thinking"
+    return f"thinking {thinking['budget']}" if thinking.get("budget") else ""
+
+
+def _list_leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _list_leaves(inner, str(key))
+    else:
+        yield name, value
+
+
 def digest(value: Any) -> str:
     """SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+class ListDigest:
+    """`digest` of a list whose values come one by one."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(b"[")
+        self._encode = msgspec.json.Encoder(order="sorted").encode
+        self._separator = b""
+
+    def add(self, value: Any) -> None:
+        """The next value."""
+        self._hash.update(self._separator + self._encode(value))
+        self._separator = b","
+
+    def hexdigest(self) -> str:
+        """Of all values so far."""
+        whole = self._hash.copy()
+        whole.update(b"]")
+        return whole.hexdigest()
 
 
 def list_differences(old: Any, new: Any, path: str = "") -> list[str]:

@@ -156,8 +156,8 @@ def _lead_tests(data: ReportData) -> list[Block]:
         columns=("task", "best", "other", "lead", "95 % interval", "p (Holm)", "could have shown", "samples"),
         body=body,
         notes=(
-            "Paired by sample, clusters kept together; p with Holm's correction over all lines. Could have shown: "
-            "the lead that such data would have shown four times out of five.",
+            "Paired by sample, clusters kept together; p with Holm's correction within each benchmark. Could have "
+            "shown: the lead that such data would have shown four times out of five.",
         ),
     )
     return [Heading("Is the best run really better?"), TableBlock(table, folded=len(body) > 12)]
