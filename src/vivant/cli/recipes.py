@@ -84,8 +84,8 @@ def show_recipe(
     content = load_recipes(_check(benchmark))
     chosen = find_recipe(benchmark, recipe)
     lines = [
-        f"{chosen.name}: {chosen.row}, {chosen.style}",
-        f"Status: {chosen.status}.",
+        chosen.name,
+        f"Row: {chosen.row}, {chosen.style}. Status: {chosen.status}.",
         f"Read from https://github.com/{content.repository} at {content.commit[:7]} ({content.date}).",
         "",
     ]
