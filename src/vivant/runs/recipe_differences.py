@@ -10,12 +10,13 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.official_wording import wording_digest
-from vivant.benchmarks.recipes import RowRecipe, load_recipes
+from vivant.benchmarks.recipes import FIELDS, RowRecipe, load_recipes
 from vivant.benchmarks.wording import JUDGE
 from vivant.core.types import Decoding, FramePolicy
 from vivant.runs.settings import RunSettings, make_decoding, make_frame_policy
 
 _FRAME_OPTIONS = ("frames", "fps", "every")
+_ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
 
 
 class RecipeDifference(Struct, frozen=True, order=True):
@@ -65,6 +66,23 @@ def list_recipe_differences(
     if planned is not None:
         _compare_items(found, recipe, planned)
     return found
+
+
+def list_recipe_notes(recipe: RowRecipe, settings: RunSettings, planned: Mapping[str, int]) -> list[str]:
+    """What a run by a recipe does otherwise, and what the recipe does not state, a line each."""
+    differences = list_recipe_differences(recipe, settings, planned)
+    notes = [
+        f"recipe {recipe.name}: {FIELDS.get(change.field, change.field)}: {change}" for change in differences
+    ]
+    if any(change.field == "wording" for change in differences):
+        notes.append(
+            f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
+            "--repo CLONE --out FILE reads it, --prompts FILE uses it"
+        )
+    missing = [FIELDS[field] for field in _ASKED if recipe.fields.get(field) is None]
+    if missing:
+        notes.append(f"recipe {recipe.name}: not stated by the original: {', '.join(missing)}")
+    return notes
 
 
 def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: RunSettings) -> None:
