@@ -20,7 +20,7 @@ from vivant.benchmarks.official_wording import wording_digest
 from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, list_row_recipes, load_recipes
 from vivant.benchmarks.wording import JUDGE
 from vivant.runs.judgements import read_panel
-from vivant.runs.recipe_differences import RecipeDifference, list_recipe_differences
+from vivant.runs.recipe_differences import TITLES, RecipeDifference, list_recipe_differences
 from vivant.runs.run import Run
 
 PublishedChoice = Literal["auto", "none", "all", "exact"]
@@ -29,7 +29,6 @@ PublishedOption = bool | Literal["exact"]
 """As a user asks for them."""
 _SHORT = 3
 """So many rows are named in a note."""
-_TITLES = {**FIELDS, "items": "number of questions"}
 
 
 class PublishedSelection(Struct, frozen=True):
@@ -148,7 +147,7 @@ def _describe_differences(
         for key, found in differences.items()
         if recipes[key[0]].sets.get("style", key[0][1]) in styles
     }
-    for field, title in _TITLES.items():
+    for field, title in TITLES.items():
         if field == "style":
             continue
         here: dict[str, list[str]] = {}

@@ -15,6 +15,8 @@ from vivant.benchmarks.wording import JUDGE
 from vivant.core.types import Decoding, FramePolicy
 from vivant.runs.settings import RunSettings, make_decoding, make_frame_policy
 
+TITLES = {**FIELDS, "items": "number of questions"}
+"""What each kind of difference is called."""
 _FRAME_OPTIONS = ("frames", "fps", "every")
 _ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
 
@@ -71,9 +73,7 @@ def list_recipe_differences(
 def list_recipe_notes(recipe: RowRecipe, settings: RunSettings, planned: Mapping[str, int]) -> list[str]:
     """What a run by a recipe does otherwise, and what the recipe does not state, a line each."""
     differences = list_recipe_differences(recipe, settings, planned)
-    notes = [
-        f"recipe {recipe.name}: {FIELDS.get(change.field, change.field)}: {change}" for change in differences
-    ]
+    notes = [f"recipe {recipe.name}: {TITLES[change.field]}: {change}" for change in differences]
     if any(change.field == "wording" for change in differences):
         notes.append(
             f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
