@@ -68,3 +68,14 @@ def test_a_run_says_it_in_one_line_and_so_does_the_check(tmp_path: Path) -> None
     assert line in run_vivant("data", "check", "mmrv", "--data", tmp_path, cwd=tmp_path).stderr
     whole = run_vivant("plan", "mmrv", "--data", "mini", "--model", "random", cwd=tmp_path)
     assert "mmrv: all 48 samples of the bundled mini-edition" in whole.stderr
+
+
+def test_the_check_counts_tasks_that_are_not_there(tmp_path: Path) -> None:
+    (tmp_path / "mmie.json").write_bytes(
+        b'[{"id": "SA-1", "conversations": [{"from": "human", "content": [{"text": "?", "image": null}]}]}]'
+    )
+    said = run_vivant("data", "check", "mmie", "--data", tmp_path, cwd=tmp_path).stderr
+    assert (
+        "mmie: 1 sample where the released edition has 20,103 (sa 1 of 5,005, pbl 0 of 11,482, msr 0 of"
+        in said
+    )
