@@ -78,6 +78,35 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     yield "own prompts" if settings.wording else ""
 
 
+def make_frame_policy(options: Mapping[str, Any]) -> FramePolicy:
+    """Which frames are shown, and how, from a run's options by name; None and missing are the defaults."""
+    usual = FramePolicy()
+    policy = FramePolicy(
+        longest_side=options.get("longest_side"),
+        spread=options.get("spread") or usual.spread,
+        quality=options.get("jpeg_quality") or usual.quality,
+    )
+    replace = msgspec.structs.replace
+    if options.get("fps") is not None:
+        return replace(policy, select="fps", fps=options["fps"], cap=options.get("max_frames"))
+    if options.get("every") is not None:
+        start = options.get("every_start") or usual.every_start
+        cap = options.get("max_frames")
+        return replace(policy, select="every", every=options["every"], every_start=start, cap=cap)
+    return replace(policy, count=options.get("frames") or usual.count)
+
+
+def make_decoding(decoding: Decoding, options: Mapping[str, Any]) -> Decoding:
+    """How the model writes: `decoding`, with what options name over it; `server` leaves a setting out."""
+    left_out = {"max_tokens": 0, "temperature": None}
+    changes: dict[str, Any] = {
+        name: unset if options[name] == "server" else options[name]
+        for name, unset in left_out.items()
+        if options.get(name) is not None
+    }
+    return msgspec.structs.replace(decoding, **changes)
+
+
 def _describe_thinking(identity: Mapping[str, Any]) -> str:
     """`effort high`, `no thinking`, `thinking 4000`, from what a model's identity says it is sent."""
     thinking = identity.get("thinking")
@@ -101,6 +130,26 @@ def _list_leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 def digest(value: Any) -> str:
     """SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+class ListDigest:
+    """`digest` of a list whose values come one by one."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(b"[")
+        self._encode = msgspec.json.Encoder(order="sorted").encode
+        self._separator = b""
+
+    def add(self, value: Any) -> None:
+        """The next value."""
+        self._hash.update(self._separator + self._encode(value))
+        self._separator = b","
+
+    def hexdigest(self) -> str:
+        """Of all values so far."""
+        whole = self._hash.copy()
+        whole.update(b"]")
+        return whole.hexdigest()
 
 
 def list_differences(old: Any, new: Any, path: str = "") -> list[str]:
