@@ -296,10 +296,10 @@ class Run:
         self, protocol: Protocol, settings: Mapping[str, Any], variant: str, *, stored: bool
     ) -> dict[str, StoredRows]:
         """The rows of each task that can be scored, with stored scores or new ones."""
-        from vivant.runs.stored_rows import RunIndex
+        from vivant.runs.stored_rows import RowIndex
 
         tasks = self.manifest.tasks if stored else self._check_scorable()
-        index = RunIndex(self.dir)
+        index = RowIndex(self.dir)
         joined = {task: index.join(task) for task in tasks}
         path = self.dir.score_file(protocol, variant)
         if stored:
