@@ -62,7 +62,7 @@ def answer_completions(handle: Any, port: Any) -> None:
     from aiohttp import web
 
     async def main() -> None:
-        app = web.Application(client_max_size=2**26)
+        app = web.Application(client_max_size=2**30)
         app.router.add_post("/v1/chat/completions", handle)
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()

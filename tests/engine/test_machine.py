@@ -85,8 +85,8 @@ def test_a_disk_that_is_full_when_scores_are_written_keeps_the_old_ones(tmp_path
     assert vivant("score", "run", cwd=tmp_path).returncode == 0
 
 
-def test_a_full_disk_for_the_response_cache_is_one_line(tmp_path: Path) -> None:
-    path = questions(tmp_path, 200, pictures=False)
+def test_a_full_disk_for_the_response_cache_costs_one_warning(tmp_path: Path) -> None:
+    path = questions(tmp_path, 60, pictures=False)
     with serving(lambda _n, _b: Act("a long answer " * 400)) as server:
         command = ("run", path, "--model", "openai/x", "--base-url", server.url, "--out", "run")
         os.environ["VIVANT_CACHE"], kept = str(tmp_path / "cache"), os.environ["VIVANT_CACHE"]
@@ -94,11 +94,11 @@ def test_a_full_disk_for_the_response_cache_is_one_line(tmp_path: Path) -> None:
             full = run_limited(400_000, *command, cwd=tmp_path)
         finally:
             os.environ["VIVANT_CACHE"] = kept
-    assert full.returncode == 1
+    assert full.returncode == 0, full.stderr
     assert "Traceback" not in full.stderr
-    assert "replies.sqlite cannot be used" in full.stderr.splitlines()[-1]
-    assert "--cache off does without" in full.stderr.splitlines()[-1]
-    assert all(record.reply.status == "ok" for record in read_log(tmp_path / "run" / "log.jsonl"))
+    warnings = [line for line in full.stderr.splitlines() if "replies.sqlite cannot be used" in line]
+    assert len(warnings) == 1 and "goes on without it" in warnings[0]
+    assert "jsonl/mine" in full.stdout and len(Run(tmp_path / "run").records()) == 60
 
 
 def heed_permissions() -> None:
@@ -203,7 +203,8 @@ def test_dropping_records_keeps_the_others_to_the_byte_and_holds_none(tmp_path: 
         )
         expected = [line for number, line in enumerate(lines) if number % 7]
         assert log.read_bytes() == b"".join(expected)
-        assert kept == set(told) == {f"t/{n}" for n in range(50) if n % 7}
+        assert told == [f"t/{n}" for n in range(50) if n % 7]
+        assert len(kept) == len(told) and all(key in kept for key in told) and "t/0" not in kept
         with pytest.raises(LogError, match="Another process"):
             LogWriter(log)
         writer.append(Record(key="t/0", task="t", id="0", reply=Reply()))

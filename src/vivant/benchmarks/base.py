@@ -8,7 +8,7 @@ A benchmark of multiple-choice questions needs `load` alone: see `multiple_choic
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -78,7 +78,7 @@ class PromptContext(Struct, frozen=True, kw_only=True):
 
     style: str
     seed: int = 0
-    pool: tuple[Sample, ...] = ()
+    pool: Sequence[Sample] = ()
     """All samples of the task, unfiltered: demonstrations and candidates come from here."""
     wording: Mapping[str, str] = field(default_factory=dict)
     """A user's own prompt texts by name (`--prompts FILE`), over the bundled ones."""
@@ -118,7 +118,8 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     style: str
     task: str
     protocol: Protocol
-    rows: tuple[tuple[Sample, Record | None, Score], ...]
+    rows: Sequence[tuple[Sample, Record | None, Score]]
+    """Of a large run they are read from disk one by one, as they are asked for."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     judges: tuple[JudgeInfo, ...] = ()
     """Who judged, where the task is judged."""
@@ -189,6 +190,9 @@ class Benchmark(ABC):
     """Texts that `--prompts` may replace, by name. A name that is none of them is an error; None allows any."""
     task_options: ClassVar[tuple[TaskOption, ...]] = ()
     """What only this benchmark understands: which of several files to read, say (`--task-option NAME=VALUE`)."""
+    scores_apart: ClassVar[bool] = False
+    """Each score depends on its own record alone, so that a large run can be scored in portions. It speaks for the
+    `score` of the class that sets it, not for one that overrides it."""
     unparsed_value: ClassVar[float | None] = 0.0
     """What an unparsed reply counts as in a mean; None leaves it out."""
     illustrated_style: ClassVar[str] = ""
@@ -218,6 +222,10 @@ class Benchmark(ABC):
         Raises:
             DataError: Where the data are wrong. The message names the file and the item.
         """
+
+    def iterate(self, root: Path, task: str) -> Iterator[Sample]:
+        """The samples of `load` one by one. Override it where a file may hold more than memory does."""
+        return iter(self.load(root, task))
 
     @abstractmethod
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:

@@ -11,7 +11,8 @@ Fields of a line (docs/your-own-questions.md):
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -23,6 +24,7 @@ from vivant.benchmarks.multiple_choice import MultipleChoice, make_options, user
 from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import DataError, VivantError
+from vivant.core.stored_lines import KeySet
 from vivant.core.types import Audio, Image, Option, Part, Record, Sample, Score, Text, Video
 
 _MEDIA = {"image": Image, "video": Video, "audio": Audio}
@@ -62,12 +64,13 @@ class Jsonl(MultipleChoice):
         for style in ("zero-shot", "cot", "bare")
     }
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
+    scores_apart: ClassVar[bool] = True
     protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
     data: ClassVar[DataFolder] = DataFolder("The format is described in docs/your-own-questions.md.")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._gathered: tuple[tuple[Sample, ...], tuple[str, ...]] = ((), ())
+        self._gathered: tuple[Sequence[Sample], tuple[str, ...]] = ((), ())
 
     def task(self, name: str) -> TaskInfo:
         """Every file is a task of its own, named after the file."""
@@ -80,28 +83,30 @@ class Jsonl(MultipleChoice):
 
     def load(self, root: Path, task: str) -> list[Sample]:
         """`root` is the file itself."""
-        samples: list[Sample] = []
-        seen: dict[str, int] = {}
+        return list(self.iterate(root, task))
+
+    def iterate(self, root: Path, task: str) -> Iterator[Sample]:
+        """Line by line: a file may hold more questions than memory does."""
+        seen = KeySet()
+        decoder = msgspec.json.Decoder(QuestionLine)
+        number = 0
         try:
-            lines = root.read_bytes().splitlines()
+            with root.open("rb") as file:
+                for number, raw in enumerate(file, 1):
+                    if raw.isspace():
+                        continue
+                    sample = _sample(decoder.decode(raw), number, task)
+                    if not seen.add(sample.id):
+                        raise DataError(
+                            f"the id '{sample.id}' is already used{_find_line(root, number, sample.id)}"
+                        )
+                    yield sample
         except OSError as error:
             raise DataError(f"Cannot read {root}: {error.strerror}") from error
-        for number, raw in enumerate(lines, 1):
-            if not raw.strip():
-                continue
-            try:
-                sample = _sample(msgspec.json.decode(raw, type=QuestionLine), number, task)
-            except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
-                raise DataError(f"{root}, line {number}: {error}") from error
-            if sample.id in seen:
-                raise DataError(
-                    f"{root}, line {number}: the id '{sample.id}' is already used in line {seen[sample.id]}"
-                )
-            seen[sample.id] = number
-            samples.append(sample)
-        if not samples:
+        except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
+            raise DataError(f"{root}, line {number}: {error}") from error
+        if not seen:
             raise DataError(f"{root} holds no questions")
-        return samples
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The question as it is, the choices in the sample's own order, and how to answer."""
@@ -114,7 +119,7 @@ class Jsonl(MultipleChoice):
             candidates=self._candidates(context.pool),
         )
 
-    def _candidates(self, pool: tuple[Sample, ...]) -> tuple[str, ...]:
+    def _candidates(self, pool: Sequence[Sample]) -> tuple[str, ...]:
         """All accepted answers. Gathered once, so that a large file is not read over for each question."""
         if self._gathered[0] is not pool:
             self._gathered = (pool, tuple(sorted({answer for other in pool for answer in other.answers})))
@@ -175,6 +180,19 @@ def _similarities(items: Sequence[tuple[Sample, Record]], threshold: float) -> l
     return results
 
 
+def _find_line(root: Path, before: int, name: str) -> str:
+    """Which line above `before` has the id."""
+    with root.open("rb") as file:
+        for number, raw in enumerate(islice(file, before - 1), 1):
+            if not raw.isspace() and _name(msgspec.json.decode(raw, type=QuestionLine), number) == name:
+                return f" in line {number}"
+    return ""
+
+
+def _name(line: QuestionLine, number: int) -> str:
+    return str(line.id) if line.id is not None else str(number)
+
+
 def _sample(line: QuestionLine, number: int, task: str) -> Sample:
     question = _media(line) + _question(line.question)
     if not question:
@@ -193,7 +211,7 @@ def _sample(line: QuestionLine, number: int, task: str) -> Sample:
             answers = (str(line.answer), *answers)
         if not answers:
             raise DataError("there are neither `choices` nor an `answer`")
-    name = str(line.id) if line.id is not None else str(number)
+    name = _name(line, number)
     return Sample(
         id=name,
         task=task,

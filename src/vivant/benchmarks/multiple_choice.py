@@ -18,6 +18,7 @@ class MultipleChoice(Benchmark):
     """
 
     styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot")
+    scores_apart: ClassVar[bool] = True
     shuffle: ClassVar[bool] = True
     """Show options in an order drawn for each sample. Set False where options refer to their letters."""
     instructions: ClassVar[Mapping[str, str]] = {

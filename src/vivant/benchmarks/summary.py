@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from array import array
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -48,9 +49,17 @@ def restrict(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun
     """The same runs with the samples that `where` names alone."""
     if not where:
         return list(parts)
-    conditions = parse_where(where, [sample for part in parts for sample, _, _ in part.rows])
+    conditions = parse_where(where, (sample for part in parts for sample, _, _ in part.rows))
+
+    def keep(row: Item) -> bool:
+        return matches(row[0], conditions)
+
     return [
-        msgspec.structs.replace(part, rows=tuple(row for row in part.rows if matches(row[0], conditions)))
+        # The rows of a large run stay on disk.
+        msgspec.structs.replace(
+            part,
+            rows=part.rows.select(keep) if hasattr(part.rows, "select") else tuple(filter(keep, part.rows)),
+        )
         for part in parts
     ]
 
@@ -62,28 +71,64 @@ def summarise(
     # Late: numpy is not needed to plan a run, which reads conditions with this module.
     from vivant.metrics.intervals import ClusteredValues, mean_intervals
 
-    groups = group_rows(run, benchmark, by)
+    by = tuple(dict.fromkeys(by))
+    groups: dict[tuple[str, ...], _Group] = {} if by else {(): _Group()}
+    known = set(benchmark.facets)
+    binary = True
     unparsed_value = benchmark.unparsed_value
-    binary = is_binary(run, unparsed_value)
+    for sample, _, score in run.rows:
+        known.update(sample.facets)
+        value = counted_value(run, score, unparsed_value)
+        binary = binary and value in (None, 0.0, 1.0)
+        name = tuple(sample.facets.get(facet, "") for facet in by)
+        group = groups.get(name)
+        if group is None:
+            group = groups[name] = _Group()
+        group.add(sample, score, value, benchmark)
+    for facet in by:
+        if facet not in known:
+            raise unknown_name_error("facet", facet, known)
     names = sorted(groups, key=lambda values: [natural(value) for value in values])
-    counted = [
-        [
-            (s, v)
-            for s, _, score in groups[name]
-            if (v := counted_value(run, score, unparsed_value)) is not None
-        ]
-        for name in names
-    ]
     found = mean_intervals(
-        [ClusteredValues([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
+        [ClusteredValues(groups[name].values, groups[name].clusters) for name in names],
         binary=binary,
         method=intervals,
     )
-    facets = tuple(dict.fromkeys(by))
     return [
-        _row(run, benchmark, dict(zip(facets, name, strict=True)), groups[name], items, interval)
-        for name, items, interval in zip(names, counted, found, strict=True)
+        _row(run, benchmark, dict(zip(by, name, strict=True)), groups[name], interval)
+        for name, interval in zip(names, found, strict=True)
     ]
+
+
+class _Group:
+    """What a row of a table needs of its samples: numbers, not the samples, of which there may be a million."""
+
+    def __init__(self) -> None:
+        self.values = array("d")
+        self.clusters = array("q")
+        """A hash for each value's cluster."""
+        self.chances = array("d")
+        self.errors = self.unparsed = self.truncated = self.guessed = 0
+
+    def add(self, sample: Sample, score: Score, value: float | None, benchmark: Benchmark) -> None:
+        """One more sample."""
+        self.errors += score.status == "missing"
+        self.unparsed += score.status == "unparsed"
+        self.truncated += score.status == "truncated"
+        self.guessed += score.guessed
+        if value is None:
+            return
+        self.values.append(value)
+        self.clusters.append(hash(cluster_of(sample)))
+        chance = benchmark.chance(sample)
+        if chance is not None:
+            self.chances.append(chance)
+
+    @property
+    def chance(self) -> float | None:
+        """The expected mean of a guesser on these samples, where it is known for each of them."""
+        known = self.chances and len(self.chances) == len(self.values)
+        return math.fsum(self.chances) / len(self.chances) if known else None
 
 
 def group_rows(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[tuple[str, ...], list[Item]]:
@@ -122,29 +167,24 @@ def natural(text: str) -> list[tuple[int, int, str]]:
 
 
 def _row(
-    run: ScoredRun,
-    benchmark: Benchmark,
-    group: dict[str, str],
-    items: Sequence[Item],
-    counted: Sequence[tuple[Sample, float]],
-    interval: Interval | None,
+    run: ScoredRun, benchmark: Benchmark, facets: dict[str, str], group: _Group, interval: Interval | None
 ) -> Row:
     task = benchmark.task(run.task)
-    value = math.fsum(v for _, v in counted) / len(counted) if counted else None
+    value = math.fsum(group.values) / len(group.values) if group.values else None
     scaled = interval.scaled(task.scale) if interval else None
-    chance = _chance(benchmark, counted)
+    chance = group.chance
     return Row(
         run=run.run,
         benchmark=benchmark.name,
         task=run.task,
-        group=group,
+        group=facets,
         metric=task.metric,
         value=None if value is None else value * task.scale,
-        n=len(counted),
-        errors=sum(score.status == "missing" for _, _, score in items),
-        unparsed=sum(score.status == "unparsed" for _, _, score in items),
-        truncated=sum(score.status == "truncated" for _, _, score in items),
-        guessed=sum(score.guessed for _, _, score in items),
+        n=len(group.values),
+        errors=group.errors,
+        unparsed=group.unparsed,
+        truncated=group.truncated,
+        guessed=group.guessed,
         interval=(scaled.low, scaled.high) if scaled else None,
         interval_method=scaled.method if scaled else "",
         chance=None if chance is None else chance * task.scale,
@@ -168,12 +208,6 @@ def _both(interval: Interval | None, chance: float | None, scale: float) -> tupl
         return None
     low, high = (correct_for_chance(end, chance, scale) for end in (interval.low, interval.high))
     return None if low is None or high is None else (low, high)
-
-
-def _chance(benchmark: Benchmark, counted: Sequence[tuple[Sample, float]]) -> float | None:
-    """The expected mean of a guesser on these samples, where it is known for each of them."""
-    chances = [chance for sample, _ in counted if (chance := benchmark.chance(sample)) is not None]
-    return math.fsum(chances) / len(chances) if chances and len(chances) == len(counted) else None
 
 
 def counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from vivant.benchmarks.multiple_choice import MultipleChoice
 from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.core.errors import DataError, MediaError, UsageError, VivantError
 from vivant.core.python_files import find_line
+from vivant.core.stored_lines import KeySet, store_lines
 from vivant.core.types import Audio, Image, Message, Option, Record, Reply, Sample, Score, Video, job_key
 from vivant.media.paths import resolve_media
 
@@ -117,30 +118,55 @@ def guard(benchmark: Benchmark, method: str, root: Path | None = None) -> Iterat
         ) from error
 
 
-def load_samples(benchmark: Benchmark, root: Path, task: str) -> list[Sample]:
-    """Read the samples of a task and check them."""
-    with guard(benchmark, "load", root):
-        samples = benchmark.load(root, task)
+def load_samples(
+    benchmark: Benchmark, root: Path, task: str, observe: Callable[[Sample], object] | None = None
+) -> Sequence[Sample]:
+    """Read the samples of a task and check them. Many are kept in a file, not in memory.
+
+    Args:
+        benchmark: Whose samples.
+        root: The folder (or file) with the data.
+        task: The task's full name.
+        observe: Called with each sample as it is read.
+    """
     bundled = is_bundled(benchmark)
-    if not bundled:
-        _check_types(benchmark, samples, root, task)
-    seen: set[str] = set()
+    with guard(benchmark, "load", root):
+        if bundled:
+            return store_lines(
+                _check_samples(benchmark, benchmark.iterate(root, task), root, task, observe), Sample
+            )
+        samples = benchmark.load(root, task)
+    _check_types(benchmark, samples, root, task)
+    stored = store_lines(_check_samples(benchmark, iter(samples), root, task, observe), Sample)
+    _check_media(benchmark, samples[:_FIRST], root)
+    return stored
+
+
+def _check_samples(
+    benchmark: Benchmark,
+    samples: Iterator[Sample],
+    root: Path,
+    task: str,
+    observe: Callable[[Sample], object] | None,
+) -> Iterator[Sample]:
+    """The samples as they come, each checked."""
+    bundled = is_bundled(benchmark)
+    seen = KeySet()
     for sample in samples:
-        if sample.id in seen:
+        if not seen.add(sample.id):
             raise DataError(
                 f"{benchmark.name}: two samples of {task} have the id '{sample.id}'; ids must be "
                 f"unique ({root})"
             )
-        seen.add(sample.id)
         if sample.task != task:
             raise _wrong(
                 benchmark, "load", f"sample '{sample.id}' has the task '{sample.task}'; set task={task!r}"
             )
         if not bundled:
             _check_options(benchmark, sample)
-    if not bundled:
-        _check_media(benchmark, samples[:_FIRST], root)
-    return samples
+        if observe is not None:
+            observe(sample)
+        yield sample
 
 
 def check_stages(benchmark: Benchmark, samples: Sequence[Sample], context: PromptContext) -> None:
@@ -173,6 +199,12 @@ def check_stages(benchmark: Benchmark, samples: Sequence[Sample], context: Promp
                     f"a wrong reply to sample '{sample.id}' scores {worst.value}, the right one {best.value}; "
                     "read the option with Record.options and Record.order (vivant.metrics.choice.score_choice)",
                 )
+
+
+def scores_apart(benchmark: Benchmark) -> bool:
+    """Whether records may be scored in portions: the class that has `score` says so, not one that it derives from."""
+    owner = next(cls for cls in type(benchmark).__mro__ if "score" in vars(cls))
+    return bool(vars(owner).get("scores_apart", False))
 
 
 def score_records(

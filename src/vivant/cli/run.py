@@ -23,13 +23,14 @@ from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.importing import export_result, import_answers
+from vivant.runs.log import read_log
 from vivant.runs.run import load_run
 
 app = CommandApp()
 
 
 @app.command()
-@with_run_options(model_required=False)
+@with_run_options()
 @j.with_judges
 def run(
     options: RunOptions,
@@ -55,8 +56,6 @@ def run(
     if answers is not None:
         _judge_answers(options, answers, judges, protocol)
         return
-    if not options.model:
-        raise UsageError("Name a model with --model; see `vivant models`")
     if options.model == HUMAN:
         print_run(run_human(options).dir.path, protocol)
         return
@@ -72,7 +71,7 @@ def run(
         say(f"Note: {note}")
     if j.needs_judge(tasks) and not judges:
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
-    announce_cost([prepared], options, ask_user)
+    announce_cost([prepared], options, ask_user, besides="the judge" if judges else "")
     outcome = run_plan(prepared, options)
     if outcome.stopped:
         raise _report_stop(outcome, prepared.out)
@@ -126,7 +125,7 @@ def _judge_answers(
 def first_error(path: Path, protocol: str | None) -> str:
     """The first failed sample of a run, with the reason."""
     run = load_run(path)
-    for record in run.records().values():
+    for record in read_log(run.dir.log_file):
         if record.reply.status == "error":
             return f"{record.key}: {record.reply.error}"
     scores = (score for part in run.scores(parse_protocol(protocol)) for _, _, score in part.rows)

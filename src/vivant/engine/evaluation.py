@@ -9,7 +9,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import wraps
 from pathlib import Path
@@ -25,6 +25,7 @@ from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
+from vivant.core.stored_lines import KeySet
 from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
 from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
@@ -35,7 +36,6 @@ from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
-from vivant.engine.recipes import list_recipe_differences
 from vivant.engine.reply_cache import open_cache
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner, RunOutcome
@@ -46,6 +46,7 @@ from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.importing import import_human
 from vivant.runs.log import LogWriter
+from vivant.runs.recipe_differences import list_recipe_differences
 from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, list_differences
 
@@ -63,7 +64,7 @@ class PlannedRun(Struct, frozen=True):
 
 def evaluate(
     selectors: str | Sequence[str],
-    model: str,
+    model: str = "",
     *,
     base_url: str | None = None,
     model_options: Mapping[str, Any] | None = None,
@@ -227,6 +228,10 @@ stays whole, and the same call resumes the run.
 >>> run = await vivant.evaluate_async("mime/mcq", "openai/gpt-4o-mini", data="mini")
 """
 evaluate_async = _make_async(evaluate)
+"""As `vivant.evaluate`, with the same arguments, for asynchronous code; several evaluations can run at once.
+
+Where the task is cancelled, the log stays whole, and the same call resumes the run.
+"""
 
 
 def run_human(options: RunOptions) -> Run:
@@ -245,6 +250,8 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
     """
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
+    if not options.model:
+        raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
     model = create_model(options, needs_key=needs_key)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
@@ -354,7 +361,7 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
             for s in selections
         )
     )
-    words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
+    words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())
     text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
     return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
@@ -484,7 +491,7 @@ async def _run(
     jobs: Iterator[Job],
     model: Model,
     log: LogWriter,
-    logged: Set[str],
+    logged: KeySet,
     options: RunOptions,
     meter: Meter | None,
     progress: Any,

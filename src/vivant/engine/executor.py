@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vivant.core.errors import VivantError, format_traceback
 from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
+from vivant.engine.byte_budget import estimate_held
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media
 from vivant.engine.tokens import RequestSize, measure_request
 from vivant.media import LoadedMedia, MediaLoader
@@ -47,6 +48,13 @@ class Executor(ABC):
     """Where the model answers, without secrets."""
     prepare_concurrency: int = 8
     """How many jobs are worth preparing at the same time."""
+
+    shares: int = 1
+    """How many processes hold media, each up to the limit (`byte_budget`)."""
+
+    def estimate_bytes(self, job: Job) -> int:  # noqa: ARG002
+        """What a job will hold in memory, before its media are read."""
+        return 0
 
     @abstractmethod
     async def open(self) -> None:
@@ -85,6 +93,10 @@ class LocalExecutor(Executor):
         self._on_too_large = on_too_large
         self._fingerprints = create_fingerprints(model, audio=self._audio, on_too_large=on_too_large)
         self._rule = model.limits.picture if model.limits is not None else None
+        self._media = model.capabilities.images
+
+    def estimate_bytes(self, job: Job) -> int:
+        return estimate_held(job, decoded=self._model.is_local) if self._media else 0
 
     async def open(self) -> None:
         await self._model.open()
@@ -111,7 +123,11 @@ class LocalExecutor(Executor):
             job = msgspec.structs.replace(job, notes=job.notes + notes)
         used = RequestKey(key.fingerprint, prepared.media or key.media)
         return PreparedRequest(
-            job, used, measure_request(prepared.turns, self._rule), prepared.turns, refused
+            job,
+            used,
+            measure_request(prepared.turns, self._rule, decoded=self._model.is_local),
+            prepared.turns,
+            refused,
         )
 
     async def send(self, request: PreparedRequest) -> Reply | TransientError:

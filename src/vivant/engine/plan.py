@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
+from vivant.core.stored_lines import KeySet, select_values
 from vivant.core.structs import shared_fields
 from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
 from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
-from vivant.runs.settings import RunSettings, digest
+from vivant.runs.settings import ListDigest, RunSettings
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -29,8 +31,10 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     benchmark: Benchmark
     task: str
     root: Path
-    pool: tuple[Sample, ...]
-    chosen: tuple[Sample, ...]
+    pool: Sequence[Sample]
+    chosen: Sequence[Sample]
+    left_out: int = 0
+    """Samples that the style leaves out."""
     tokenizer: Tokenizer | None = None
     """The model's own, for benchmarks that cut to its window."""
 
@@ -51,6 +55,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """Number of requests."""
         permute = self.settings.permute
+        if permute == 1:
+            return sum(len(task.chosen) for task in self.tasks) * self.settings.repeat
         prompts = sum(count_orders(sample, permute) for sample in self.samples)
         return prompts * self.settings.repeat
 
@@ -68,19 +74,22 @@ def make_plan(
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
     check_prompts([chosen.benchmark for chosen in selections], prompts or {})
-    pools = [
-        (chosen, task, load_samples(chosen.benchmark, chosen.root, task))
-        for chosen in selections
-        for task in chosen.tasks
-    ]
-    if len({task for _, task, _ in pools}) != len(pools):
+    wanted = [(selection, task) for selection in selections for task in selection.tasks]
+    if len({task for _, task in wanted}) != len(wanted):
         raise UsageError("A task is named twice")
-    settings = settings_for({task: digest(pool)[:16] for _, task, pool in pools})
+    digests = {task: ListDigest() for _, task in wanted}
+    pools = [
+        (selection, task, load_samples(selection.benchmark, selection.root, task, digests[task].add))
+        for selection, task in wanted
+    ]
+    settings = settings_for({task: data.hexdigest()[:16] for task, data in digests.items()})
     # A value that one task's samples do not have may be another's: `category=SA` of mmie.
-    everything: dict[str, list[Sample]] = {}
-    for selection, _, pool in pools:
-        everything.setdefault(selection.benchmark.name, []).extend(pool)
-    conditions = {name: parse_where(settings.where, samples) for name, samples in everything.items()}
+    conditions = {
+        name: parse_where(
+            settings.where, (s for other, _, pool in pools if other.benchmark.name == name for s in pool)
+        )
+        for name in {selection.benchmark.name for selection in selections}
+    }
     tasks = [
         _plan_task(selection, task, pool, settings, conditions[selection.benchmark.name], tokenizer)
         for selection, task, pool in pools
@@ -103,7 +112,7 @@ def make_plan(
 
 
 def _size_notes(
-    selections: Sequence[Selection], pools: Sequence[tuple[Selection, str, list[Sample]]]
+    selections: Sequence[Selection], pools: Sequence[tuple[Selection, str, Sequence[Sample]]]
 ) -> Iterator[str]:
     """One line per benchmark: how much of its edition is there."""
     for chosen in selections:
@@ -118,7 +127,7 @@ def _size_notes(
 def _plan_task(
     selection: Selection,
     task: str,
-    pool: list[Sample],
+    pool: Sequence[Sample],
     settings: RunSettings,
     where: Sequence[Condition],
     tokenizer: Tokenizer | None,
@@ -126,17 +135,23 @@ def _plan_task(
     benchmark = selection.benchmark
     if settings.style not in benchmark.styles:
         raise unknown_name_error(f"style of {benchmark.name}", settings.style, benchmark.styles)
-    chosen = [sample for sample in pool if benchmark.keep(sample, settings.style)]
-    chosen = [sample for sample in chosen if matches(sample, where)]
-    if settings.limit is not None:
-        ids = set(sample_ids([s.id for s in chosen], settings.limit, settings.seed, task))
-        chosen = [sample for sample in chosen if sample.id in ids]
+    kept = array("I")
+    left_out = 0
+    for index, sample in enumerate(pool):
+        if not benchmark.keep(sample, settings.style):
+            left_out += 1
+        elif matches(sample, where):
+            kept.append(index)
+    if settings.limit is not None and settings.limit < len(kept):
+        ids = set(sample_ids([pool[index].id for index in kept], settings.limit, settings.seed, task))
+        kept = array("I", (index for index in kept if pool[index].id in ids))
     return TaskPlan(
         benchmark=benchmark,
         task=task,
         root=selection.root,
-        pool=tuple(pool),
-        chosen=tuple(chosen),
+        pool=pool,
+        chosen=pool if len(kept) == len(pool) else select_values(pool, kept),
+        left_out=left_out,
         tokenizer=tokenizer,
     )
 
@@ -214,26 +229,29 @@ def list_media_paths(sample: Sample) -> Iterator[str]:
 
 def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     """What the user should know before anything is sent."""
-    left_out = sum(not plan.benchmark.keep(sample, settings.style) for sample in plan.pool)
-    if left_out:
-        yield f"{plan.task}: {left_out} samples are left out in the style {settings.style}"
+    if plan.left_out:
+        yield f"{plan.task}: {plan.left_out} samples are left out in the style {settings.style}"
     note = describe_unpermuted(plan.task, plan.chosen, settings.permute)
     if note:
         yield note
     if settings.control == "blind":
         return
     root = plan.benchmark.data.media_root(plan.root)
-    files = {path: sample.id for sample in plan.chosen for path in list_media_paths(sample)}
-    missing = [(path, sample) for path, sample in files.items() if not (root / path).is_file()]
-    if missing and len(missing) == len(files):
-        path, sample = missing[0]
+    seen = KeySet()
+    missing = 0
+    first = ""
+    for sample in plan.chosen:
+        for path in list_media_paths(sample):
+            if seen.add(path) and not (root / path).is_file():
+                missing += 1
+                first = first or f"the first is {root / path} (sample {sample.id})"
+    if missing and missing == len(seen):
         raise DataError(
-            f"None of the {len(files)} media files of {plan.task} is there; the first is {root / path} "
-            f"(sample {sample}). Give the folder that holds them with --data"
+            f"None of the {missing} media files of {plan.task} is there; {first}. "
+            "Give the folder that holds them with --data"
         )
     if missing:
-        path, sample = missing[0]
         yield (
-            f"{plan.task}: {len(missing)} of {len(files)} media files are missing, the first is "
-            f"{root / path} (sample {sample}); their samples will count as errors"
+            f"{plan.task}: {missing} of {len(seen)} media files are missing, {first}; "
+            "their samples will count as errors"
         )

@@ -15,6 +15,7 @@ from vivant.core.errors import MediaError
 from vivant.core.generated_images import PictureFolder
 from vivant.core.types import Job, Record, Reply
 from vivant.engine.budget import Meter, Reservation
+from vivant.engine.byte_budget import ByteBudget
 from vivant.engine.concurrency import AdaptiveLimit
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
@@ -26,8 +27,6 @@ from vivant.models.thinking import Thinking
 from vivant.runs.log import LogWriter
 
 logger = logging.getLogger("vivant")
-_BYTES_AHEAD = 512 * 1024 * 1024
-"""Media held in memory for requests that wait or are under way; one request always fits."""
 _MAX_GIVEN_UP = 20
 """So many samples given up in a row, or twice as many as are under way at once, end the run."""
 _MAX_DENIED = 10
@@ -123,7 +122,7 @@ class Runner:
         self._limit = AdaptiveLimit(concurrency)
         self._recorder = RunRecorder(log, progress, pictures)
         self._outcome = self._recorder.outcome
-        self._bytes = 0
+        self._budget = ByteBudget()
         self._given_up = 0
         self._denied = 0
         self._succeeded = has_answers
@@ -137,12 +136,12 @@ class Runner:
     async def run(self, jobs: Iterable[Job]) -> RunOutcome:
         """Ask everything. Raises ModelError or LogError when going on makes no sense; the log stays whole."""
         self._stopping = asyncio.Event()
-        self._room = asyncio.Event()
         self._prepared: asyncio.Queue[PreparedRequest | None] = asyncio.Queue(
             maxsize=max(2, self._concurrency)
         )
         source = iter(jobs)
         await self._executor.open()
+        self._budget.limit *= self._executor.shares
         clock: asyncio.Task[None] | None = None
         try:
             async with asyncio.TaskGroup() as group:
@@ -207,7 +206,6 @@ class Runner:
                 self._recorder.add(build_record(job, _NO_KEY, failed, started=time.time()))
                 continue
             if request is not None:
-                self._bytes += request.size.bytes
                 await self._prepared.put(request)
             else:
                 await asyncio.sleep(0)
@@ -224,15 +222,23 @@ class Runner:
                     )
                 )
                 return None
-        while self._bytes > _BYTES_AHEAD:
-            self._room.clear()
-            await self._room.wait()
-        request = await self._executor.prepare(job, key)
+        expected = self._executor.estimate_bytes(job)
+        await self._budget.acquire(expected)
+        try:
+            request = await self._executor.prepare(job, key)
+        except BaseException:
+            self._budget.release(expected)
+            raise
+        self._budget.correct(expected, request.size.bytes)
         if request.refused is not None:
             self._recorder.add(build_record(request.job, request.key, request.refused, started=time.time()))
-            self._executor.release(request)
+            self._release(request)
             return None
         return request
+
+    def _release(self, request: PreparedRequest) -> None:
+        self._executor.release(request)
+        self._budget.release(request.size.bytes)
 
     # ── sending ──
 
@@ -243,9 +249,7 @@ class Runner:
                 return
             if not self._stopping.is_set():
                 await self._send(request)
-            self._executor.release(request)
-            self._bytes -= request.size.bytes
-            self._room.set()
+            self._release(request)
 
     async def _send(self, request: PreparedRequest) -> None:
         attempts = _Attempts(time.time(), time.monotonic())

@@ -8,10 +8,12 @@ from there on estimates lean to the high side, because limits and budgets are ke
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 from msgspec import Struct
 
 from vivant.core.types import Clip, Picture, Reply, Sound, Text, Turn
+from vivant.engine.byte_budget import SENT
 from vivant.models.model_table import PictureTokens
 
 DEFAULT_PICTURE_TOKENS = PictureTokens("area", base=0, unit=750)
@@ -32,7 +34,7 @@ class RequestSize(Struct, frozen=True):
     """How much a request holds."""
 
     bytes: int = 0
-    """Media in memory."""
+    """Held for it in memory: media, and what is made of them to send or to compute."""
     tokens: int = 0
     """By estimate."""
 
@@ -57,10 +59,12 @@ def count_text_tokens(text: str) -> float:
     return plain / 4 + len(text) - plain
 
 
-def measure_request(turns: tuple[Turn, ...], rule: PictureTokens | None) -> RequestSize:
-    """Bytes and tokens of a prepared request."""
+def measure_request(
+    turns: tuple[Turn, ...], rule: PictureTokens | None, *, decoded: bool = False
+) -> RequestSize:
+    """Bytes and tokens of a prepared request; `decoded`: the model is in this process and makes pixels of pictures."""
     rule = rule or DEFAULT_PICTURE_TOKENS
-    size = 0
+    size = pixels = 0
     tokens = float(_FRAME)
     for turn in turns:
         for part in turn.parts:
@@ -68,14 +72,22 @@ def measure_request(turns: tuple[Turn, ...], rule: PictureTokens | None) -> Requ
                 tokens += count_text_tokens(part.text)
             elif isinstance(part, Picture):
                 size += len(part.data)
+                pixels += part.width * part.height
                 tokens += rule.of(part.width, part.height)
             elif isinstance(part, Sound):
                 size += len(part.data)
                 tokens += len(part.data) / _SOUND_BYTES
             else:
-                size += sum(len(frame.data) for frame in part.frames)
+                size += sum(len(frame.data) for frame in part.frames) or _file_size(part.path)
+                pixels += sum(frame.width * frame.height for frame in part.frames)
                 tokens += _clip_tokens(part, rule)
-    return RequestSize(size, math.ceil(tokens))
+    held = size + 3 * pixels if decoded else int(size * SENT)
+    return RequestSize(held, math.ceil(tokens))
+
+
+def _file_size(path: str) -> int:
+    """Of a video that is sent as it is."""
+    return Path(path).stat().st_size if Path(path).exists() else 0
 
 
 def _clip_tokens(clip: Clip, rule: PictureTokens) -> int:

@@ -163,8 +163,7 @@ class JudgeRunner:
 
     def _resume(self, log: LogWriter, asks: Sequence[JudgeRequest]) -> int:
         """Drop failures and what answers another question; count the verdicts that stay."""
-        keys = log.drop(lambda record: record.reply.status == "error" and not self._options.keep_errors)
-        if not keys:
+        if not log.drop(lambda record: record.reply.status == "error" and not self._options.keep_errors):
             return 0
         digests = {
             ask.key: tuple(digest(ask.question.messages(again=a)) for a in (False, True)) for ask in asks
@@ -178,8 +177,12 @@ class JudgeRunner:
                 or digest(messages) != digests[answer][attempt > 0]
             )
 
-        keys = log.drop(lambda record: stale(record.key, record.messages))
-        return len({split_key(key)[:2] for key in keys})
+        verdicts: set[tuple[Any, ...]] = set()
+        log.drop(
+            lambda record: stale(record.key, record.messages),
+            lambda record: verdicts.add(split_key(record.key)[:2]),
+        )
+        return len(verdicts)
 
     async def _passes(
         self, log: LogWriter, asks: Sequence[JudgeRequest], total: int, done: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from msgspec import Struct
 
@@ -95,6 +95,19 @@ def _reader(options: tuple[Option, ...]) -> _Reader:
     return _Reader(options)
 
 
+@lru_cache(maxsize=256)
+def _name_patterns(names: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A name at the head of a text, and a name that is said to be the answer."""
+    longest_first = sorted(names, key=lambda name: (-len(name), name))
+    name = f"(?P<name>{'|'.join(map(re.escape, longest_first)) or '(?!)'}){_WORD_END}"
+    head = rf"(?P<open>{_OPEN}*+)(?P<kind>{_KIND})?(?P<inner>{_OPEN}*+){name}(?P<close>{_CLOSE}*+)"
+    subject = (
+        rf"(?:(?<![A-Za-z])(?P<before>[A-Za-z]++)\s)?(?P<kind>{_KIND})?{_OPEN}{{0,4}}(?<![0-9A-Za-z])"
+        rf"{name}{_CLOSE}{{0,4}}{_IS_THE_ANSWER}"
+    )
+    return re.compile(head, re.I), re.compile(subject, re.I)
+
+
 class _Named(Struct, frozen=True):
     """A name at the head of a text."""
 
@@ -115,19 +128,14 @@ class _Reader:
         for name in self._names:
             folded.setdefault(name.casefold(), []).append(name)
         self._folded = {key: names[0] for key, names in folded.items() if len(names) == 1}
-        longest_first = sorted(self._names - {""}, key=lambda name: (-len(name), name))
-        name = f"(?P<name>{'|'.join(map(re.escape, longest_first)) or '(?!)'}){_WORD_END}"
-        self._head = re.compile(
-            rf"(?P<open>{_OPEN}*+)(?P<kind>{_KIND})?(?P<inner>{_OPEN}*+){name}(?P<close>{_CLOSE}*+)", re.I
-        )
-        self._subject = re.compile(
-            rf"(?:(?<![A-Za-z])(?P<before>[A-Za-z]++)\s)?(?P<kind>{_KIND})?{_OPEN}{{0,4}}(?<![0-9A-Za-z])"
-            rf"{name}{_CLOSE}{{0,4}}{_IS_THE_ANSWER}",
-            re.I,
-        )
+        self._head, self._subject = _name_patterns(frozenset(self._names - {""}))
         self._texts = _telling_texts(options)
         self._reach = 64 + 4 * max(map(len, self._texts), default=0)
-        self._phrases = [(_phrase(text), name) for text, name in self._texts.items()]
+
+    @cached_property
+    def _phrases(self) -> list[tuple[re.Pattern[str], str]]:
+        """Made when a reply is not read by name alone: most are, and each pattern takes a while to make."""
+        return [(_phrase(text), name) for text, name in self._texts.items()]
 
     def read(self, answer: str) -> Extraction:
         lines = [line.strip() for line in answer.splitlines() if line.strip()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from abc import abstractmethod
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -28,6 +28,14 @@ _UNMISTAKABLE = 8
 """A key of so many characters is no part of an ordinary word."""
 _MAX_HEADER = 256 * 1024
 """Bytes of one response header: gateways that trace requests send long ones."""
+_LARGE = 1 << 20
+"""A larger body is handed over in portions: whole, the connection would hold it a second time."""
+
+
+async def _portions(body: bytes) -> AsyncIterator[memoryview]:
+    view = memoryview(body)
+    for start in range(0, len(body), _LARGE // 4):
+        yield view[start : start + _LARGE // 4]
 
 
 class HttpClient:
@@ -54,7 +62,6 @@ class HttpClient:
             skip_auto_headers=["User-Agent"],
             max_line_size=_MAX_HEADER,
             max_field_size=_MAX_HEADER,
-            max_headers=1024,
         )
 
     async def close(self) -> None:
@@ -103,8 +110,11 @@ class HttpClient:
         assert self._session is not None, "open() first"
         where = public_url(self.base_url)
         try:
+            content: Any = body
+            if body is not None and len(body) > _LARGE:
+                content, headers = _portions(body), {**(headers or {}), "Content-Length": str(len(body))}
             async with self._session.request(
-                method, self.address(path), data=body, headers=headers
+                method, self.address(path), data=content, headers=headers
             ) as response:
                 data = await response.read()
                 status, response_headers = response.status, response.headers

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from vivant.core.errors import VivantError
 from vivant.core.files import read_jsonl, write_atomic, write_jsonl
+from vivant.core.stored_lines import IN_MEMORY, count_lines
 from vivant.core.types import Record, Sample, Score
 from vivant.runs.log import read_log
 from vivant.runs.settings import RunSettings
@@ -144,6 +145,10 @@ class RunDir:
         """The log by key."""
         return {record.key: record for record in read_log(self.log_file)}
 
+    def is_large(self) -> bool:
+        """Whether the run has more samples or records than should be held in memory at once."""
+        return any(count_lines(file, IN_MEMORY) > IN_MEMORY for file in (self.samples_file, self.log_file))
+
     def score_file(self, protocol: str, variant: str = "") -> Path:
         """Scores of one protocol; with settings other than the default, in a file of their own."""
         return self.path / "scores" / f"{protocol}{'-' if variant else ''}{variant}.jsonl"
@@ -155,15 +160,16 @@ class RunDir:
         scores: Iterable[Score],
         judges: Mapping[str, int] | None = None,
         variant: str = "",
-    ) -> None:
-        """Replace the scores of a protocol, or those that were made with other settings (`variant`).
+    ) -> bool:
+        """Replace the scores of a protocol, or those that were made with other settings (`variant`); whether that
+        was possible.
 
         Where the directory may only be read (somebody else's run), nothing is stored: scores are made from the
         log whenever they are asked for.
         """
         file = self.score_file(protocol, variant)
         if not os.access(file.parent if file.parent.exists() else self.path, os.W_OK):
-            return
+            return False
         try:
             file.parent.mkdir(exist_ok=True)
             # Without a header, scores count as not made: a failure in between cannot pair new with old.
@@ -179,6 +185,7 @@ class RunDir:
             write_atomic(file.with_suffix(".json"), msgspec.json.encode(header))
         except OSError as error:
             raise RunError(f"Cannot write scores in {self.path}: {error.strerror}") from error
+        return True
 
     def score_header(self, protocol: str, variant: str = "") -> ScoreHeader | None:
         """The header of the stored scores, unless they are stale or were never made."""

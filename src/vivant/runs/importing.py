@@ -105,7 +105,7 @@ def import_folder(
                     )
                 continue
             if task not in pools:
-                pools[task] = load_samples(benchmark, selection.root, task)
+                pools[task] = list(load_samples(benchmark, selection.root, task))
             imported = benchmark.native.read_predictions(file, pools[task], task)
             if imported is None:
                 raise DataError(f"{file} is no prediction file of {benchmark.name}")

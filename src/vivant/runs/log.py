@@ -20,6 +20,7 @@ import msgspec
 
 from vivant.core.closing import Closeable
 from vivant.core.errors import VivantError
+from vivant.core.stored_lines import KeySet
 from vivant.core.types import Record
 
 logger = logging.getLogger("vivant")
@@ -36,11 +37,20 @@ def read_log(path: Path) -> Iterator[Record]:
 
     Another line that is not a record is set aside with a warning: its sample counts as not asked.
     """
-    return (record for record in _read_lines(path) if record is not None)
+    return (record for record, _ in _read_lines(path) if record is not None)
 
 
-def _read_lines(path: Path) -> Iterator[Record | None]:
-    """One value per line that is there whole; None for a line that is not a record."""
+def iter_places(path: Path) -> Iterator[tuple[int, int, Record]]:
+    """Start and length of each record's line, and the record."""
+    start = 0
+    for record, size in _read_lines(path):
+        if record is not None:
+            yield start, size, record
+        start += size
+
+
+def _read_lines(path: Path) -> Iterator[tuple[Record | None, int]]:
+    """One value per line that is there whole, and the line's length; None for a line that is not a record."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -57,7 +67,7 @@ def _read_lines(path: Path) -> Iterator[Record | None]:
                     error,
                 )
                 record = None
-            yield record
+            yield record, len(line)
 
 
 class LogWriter(Closeable):
@@ -100,14 +110,14 @@ class LogWriter(Closeable):
 
     def drop(
         self, unwanted: Callable[[Record], bool], on_kept: Callable[[Record], None] | None = None
-    ) -> set[str]:
+    ) -> KeySet:
         """Remove records that are to be asked again. A kill leaves the old or the new log.
 
-        Returns the keys that stay; `kept` is told of their records one by one, so that none is held.
+        Returns the keys that stay; `on_kept` is told of their records one by one, so that none is held.
         """
-        keys: set[str] = set()
+        keys = KeySet()
         dropped: set[int] = set()
-        for number, record in enumerate(_read_lines(self.path)):
+        for number, (record, _) in enumerate(_read_lines(self.path)):
             if record is None or unwanted(record):
                 dropped.add(number)
                 continue

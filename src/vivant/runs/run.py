@@ -6,19 +6,21 @@ import html
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.recipes import find_recipe
-from vivant.benchmarks.validation import score_records
+from vivant.benchmarks.validation import score_records, scores_apart
 from vivant.core.arguments import as_strings
 from vivant.core.data_frames import require_library
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
-from vivant.core.files import read_jsonl
+from vivant.core.files import read_jsonl, write_jsonl
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.metrics.text import strip_thinking
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
     import pandas
     import polars
 
+    from vivant.runs.stored_rows import Joined, ScoredRow, StoredRows
+
 logger = logging.getLogger("vivant")
 _REPORTED: set[tuple[Path, str]] = set()
 """Tasks that this process said it cannot score, so that it says so once."""
-Rows = tuple[tuple[Sample, Record | None, Score], ...]
+_PORTION = 5_000
+"""So many records of a large run are scored at a time."""
 
 
 class NoJudgeError(VivantError):
@@ -85,12 +90,16 @@ class Run:
             anew: Score again even where stored scores are fresh.
         """
         protocol = common_protocol([self], protocol)
-        samples, records = self.dir.samples(), self.records()
         settings, variant = self._scoring_settings(protocol, values)
         judges = self._judges(protocol)
         state = measure_panel(judges)
         header = self.dir.score_header(protocol, variant)
         fresh = header is not None and not anew and header.judges == state
+        if not judges and self.dir.is_large():
+            usable = fresh and header is not None and header.values == msgspec.to_builtins(settings)
+            rows = self._score_large(protocol, settings, variant, stored=usable)
+            return [self._scored_run(task, protocol, part, settings, judges) for task, part in rows.items()]
+        samples, records = self.dir.samples(), self.records()
         if header is not None and fresh and header.values == msgspec.to_builtins(settings):
             file = self.dir.score_file(protocol, variant)
             stored = {score.key: score for score in read_jsonl(file, Score, RunError)}
@@ -129,7 +138,7 @@ class Run:
         *,
         protocol: Protocol | None = None,
         values: Mapping[str, Any] | None = None,
-        published: bool = False,
+        published: bool | Literal["exact"] = False,
         chance_corrected: bool = False,
     ) -> Table:
         """Scores with intervals, n, errors and unparsed replies: one line per task and group.
@@ -139,7 +148,7 @@ class Run:
             where: Conditions on samples, as `facet=value`.
             protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
             values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
-            published: Add the papers' own figures.
+            published: Add the papers' own figures; `exact` adds rows whose recipe the run was asked by.
             chance_corrected: Add the score with chance as 0.
         """
         from vivant.runs.overview import build_overview
@@ -277,25 +286,75 @@ class Run:
         judges: list[Judgements],
         tasks: Sequence[str] | None = None,
     ) -> list[ScoredRun]:
-        gathered: list[ScoredRun] = []
+        parts = {
+            task: tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
+            for task in (self.manifest.tasks if tasks is None else tasks)
+        }
+        return [self._scored_run(task, protocol, rows, values, judges) for task, rows in parts.items()]
+
+    def _score_large(
+        self, protocol: Protocol, settings: Mapping[str, Any], variant: str, *, stored: bool
+    ) -> dict[str, StoredRows]:
+        """The rows of each task that can be scored, with stored scores or new ones."""
+        from vivant.runs.stored_rows import RowIndex
+
+        tasks = self.manifest.tasks if stored else self._check_scorable()
+        index = RowIndex(self.dir)
+        joined = {task: index.join(task) for task in tasks}
+        path = self.dir.score_file(protocol, variant)
+        if stored:
+            try:
+                return {task: rows.with_scores(path) for task, rows in joined.items()}
+            except KeyError:  # scores of another log: as good as none
+                return self._score_large(protocol, settings, variant, stored=False)
+        scores = (
+            score
+            for task, rows in joined.items()
+            for score in self._score_portions(task, rows, protocol, settings[task])
+        )
+        with TemporaryDirectory() as folder:
+            whole = len(tasks) == len(self.manifest.tasks)
+            if not whole or not self.dir.write_scores(protocol, settings, scores, variant=variant):
+                path = Path(folder) / "scores.jsonl"
+                write_jsonl(path, scores)
+            return {task: rows.with_scores(path) for task, rows in joined.items()}
+
+    def _score_portions(
+        self, task: str, rows: Iterable[Joined], protocol: Protocol, values: Mapping[str, Any]
+    ) -> Iterator[Score]:
+        """Scores in the order of the rows, so many at a time; all at once where the benchmark needs it."""
+        benchmark = registry.of_task(task)
+        settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
+        source = iter(rows)
+        size = _PORTION if scores_apart(benchmark) else None
+        while portion := list(islice(source, size)):
+            scores = {key: _score_unreadable(key, s, r, protocol, judged=False) for s, r, key in portion}
+            readable = [(s, r) for s, r, key in portion if r is not None and scores[key] is None]
+            for score in score_records(benchmark, readable, settings):
+                scores[score.key] = score
+            yield from (score for score in scores.values() if score is not None)
+
+    def _scored_run(
+        self,
+        task: str,
+        protocol: Protocol,
+        rows: Sequence[ScoredRow],
+        values: Mapping[str, Any],
+        judges: list[Judgements],
+    ) -> ScoredRun:
         infos = tuple(judgements.info for judgements in judges)
-        for task in self.manifest.tasks if tasks is None else tasks:
-            rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
-            gathered.append(
-                ScoredRun(
-                    run=self.name,
-                    model=self.model,
-                    style=self.manifest.style,
-                    task=task,
-                    protocol=protocol,
-                    rows=rows,
-                    settings=values.get(task, {}),
-                    judges=infos if registry.of_task(task).task(task).judged else (),
-                    root=self.manifest.roots.get(task, ""),
-                    path=str(self.dir.path),
-                )
-            )
-        return gathered
+        return ScoredRun(
+            run=self.name,
+            model=self.model,
+            style=self.manifest.style,
+            task=task,
+            protocol=protocol,
+            rows=rows,
+            settings=values.get(task, {}),
+            judges=infos if registry.of_task(task).task(task).judged else (),
+            root=self.manifest.roots.get(task, ""),
+            path=str(self.dir.path),
+        )
 
 
 def load_run(path: str | Path) -> Run:

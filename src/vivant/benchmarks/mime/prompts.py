@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -142,7 +142,7 @@ def is_demonstration(sample: Sample) -> bool:
     return facets.get("action") in DEMONSTRATIONS or facets.get("split") == DEMONSTRATION_SPLIT
 
 
-def choose_demonstrations(sample: Sample, pool: tuple[Sample, ...], *, fixed: bool = False) -> list[Sample]:
+def choose_demonstrations(sample: Sample, pool: Sequence[Sample], *, fixed: bool = False) -> list[Sample]:
     """Up to three examples, one an action, each in the sample's own variant where the pool has it.
 
     With `fixed`, each is the first of its action in the data, whatever the sample: as the original does.

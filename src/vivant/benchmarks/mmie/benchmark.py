@@ -128,7 +128,7 @@ class MMIE(base.Benchmark):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._candidates: tuple[tuple[Sample, ...], tuple[str, ...]] = ((), ())
+        self._candidates: tuple[Sequence[Sample], tuple[str, ...]] = ((), ())
 
     def load(self, root: Path, task: str) -> list[Sample]:
         """From the released conversations, or from the input of the original's judge."""
