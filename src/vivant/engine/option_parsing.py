@@ -40,7 +40,7 @@ def make_options(**values: Any) -> RunOptions:
     if values.get("recipe"):
         recipe = find_recipe(recipe_benchmark(values["selectors"]), values["recipe"])
         values = apply_recipe(recipe, values)
-    values["prompts"] = choose_wording(values.get("prompts", {}), recipe)
+    values["prompts"] = choose_wording(values.get("prompts", {}), recipe, values.get("style", ""))
     if isinstance(values.get("budget_time"), str):
         values["budget_time"] = parse_duration(values["budget_time"], "--budget-time")
     if values.get("models"):
