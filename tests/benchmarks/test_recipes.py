@@ -178,7 +178,12 @@ def test_a_recipe_sets_defaults_and_the_user_goes_over_them() -> None:
         ({"selectors": "milebench", "recipe": "paper/gpt-4v"}, "names no model .*add --model"),
         ({"selectors": "mimic", "recipe": "paper/x", "model": "random"}, "mimic has no recipes"),
         (
-            {"selectors": "mmrv", "model": "random", "prompts": {"mcq.cot@a": "x", "mcq.cot@b": "y"}},
+            {
+                "selectors": "mmrv",
+                "model": "random",
+                "style": "cot",
+                "prompts": {"mcq.cot@a": "x", "mcq.cot@b": "y"},
+            },
             "several texts",
         ),
     ],
@@ -215,3 +220,11 @@ def test_differences_are_named_field_by_field() -> None:
     ]
     assert any("wording: Vivant's own" in note for note in planned.notes)
     assert any("860" in note for note in planned.notes)
+
+
+def test_official_wording_serves_without_a_recipe_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
+    texts = read_wording("mime", make_clone(tmp_path, "mime")).texts
+    options = make_options(selectors="mime", model="random", prompts=texts, style="cot")
+    assert options.prompts["mcq.cot"] == texts["mcq.cot"] and "few-shot.system" not in options.prompts
+    with pytest.raises(UsageError, match=r"several texts for 'few-shot.*choose with --recipe"):
+        make_options(selectors="mime", model="random", prompts=texts, style="few-shot")

@@ -40,7 +40,7 @@ def make_options(**values: Any) -> RunOptions:
     if values.get("recipe"):
         recipe = find_recipe(recipe_benchmark(values["selectors"]), values["recipe"])
         values = apply_recipe(recipe, values)
-    values["prompts"] = choose_wording(values.get("prompts", {}), recipe)
+    values["prompts"] = choose_wording(values.get("prompts", {}), recipe, values.get("style", ""))
     for name in ("budget_time", "start_timeout"):
         if isinstance(values.get(name), str):
             values[name] = parse_duration(values[name], f"--{name.replace('_', '-')}")

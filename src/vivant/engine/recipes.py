@@ -50,21 +50,27 @@ _FRAME_OPTIONS = ("frames", "fps", "every")
 _FRAME_DETAILS = ("every_start", "max_frames", "spread")
 
 
-def choose_wording(texts: Mapping[str, str], recipe: RowRecipe | None) -> dict[str, str]:
-    """The texts of a file of prompts that hold for a run: of several for one name, the recipe's."""
-    variants = [key for key in texts if VARIANT in key]
+def choose_wording(texts: Mapping[str, str], recipe: RowRecipe | None, style: str = "") -> dict[str, str]:
+    """The texts of a file of prompts that hold for a run: of several for one name, the recipe's.
+
+    Args:
+        texts: The file's.
+        recipe: The run's, if it has one.
+        style: Without a recipe, texts of other styles need not be chosen from; they are left out.
+    """
     chosen = {key: text for key, text in texts.items() if VARIANT not in key}
-    if recipe is None:
-        plain = {key.partition(VARIANT)[0] for key in variants} - set(chosen)
-        if plain:
-            name = min(plain)
-            several = ", ".join(key for key in variants if key.partition(VARIANT)[0] == name)
+    if recipe is not None:
+        return chosen | {name: texts[key] for name, key in recipe.wording.items() if key in texts}
+    for key in texts:
+        name = key.partition(VARIANT)[0]
+        if VARIANT in key and name not in chosen and (style or _DEFAULT_STYLE) in name.split("."):
+            several = [other for other in texts if other.startswith(name + VARIANT)]
+            more = f" and {len(several) - 2} more" if len(several) > 2 else ""
             raise UsageError(
-                f"The file of prompts holds several texts for '{name}' ({several}): name the one to use with "
-                f"--recipe, or rename it to '{name}'"
+                f"The file of prompts holds several texts for '{name}' ({', '.join(several[:2])}{more}): choose with "
+                f"--recipe, or rename one of them to '{name}'"
             )
-        return chosen
-    for name, key in recipe.wording.items():
-        if key in texts:
-            chosen[name] = texts[key]
     return chosen
+
+
+_DEFAULT_STYLE = "zero-shot"
