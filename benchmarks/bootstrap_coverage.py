@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vivant.metrics.bootstrap import cluster_totals, resample_means
-from vivant.metrics.intervals import ClusteredValues, mean_interval
+from vivant.metrics.intervals import ClusteredValues, mean_intervals
 
 CLUSTERS = (20, 50, 100)
 CORRELATIONS = (0.0, 0.1, 0.3, 0.6)
 KINDS = ("clusters of ten", "clusters of 1 to 11", "on a scale")
 RATES = (0.5, 0.3, 0.1)
 ROUNDS = 2000
+BATCH = 50
+"""Data sets resampled together, which is much quicker."""
 LOWEST, HIGHEST = 0.93, 0.97
 
 Column = NDArray[np.float64]
@@ -51,23 +53,17 @@ def measure(
     """The share of rounds in which each interval holds the truth: corrected, percentiles, formula."""
     rng = np.random.default_rng([clusters, round(correlation * 10), round(rate * 10), KINDS.index(kind)])
     held = np.zeros(3)
-    for number in range(rounds):
-        values, labels = draw(rng, kind, clusters, correlation, rate)
-        group = ClusteredValues(values.tolist(), labels.tolist())
+    for start in range(0, rounds, BATCH):
+        data = [draw(rng, kind, clusters, correlation, rate) for _ in range(min(BATCH, rounds - start))]
+        groups = [ClusteredValues(values.tolist(), labels.tolist()) for values, labels in data]
         binary = kind != "on a scale"
-        for column, method in ((0, "bootstrap"), (2, "auto")):
-            found = mean_interval(
-                group.values,
-                group.clusters,
-                binary=binary,
-                seed=number,
-                method=method,  # type: ignore[arg-type]
-            )
-            held[column] += found is not None and found.low <= rate <= found.high
-        means = resample_means([cluster_totals(values, labels)], seed=number)[0]
-        if means is not None:
-            low, high = np.quantile(means, (0.025, 0.975))
-            held[1] += bool(low <= rate <= high)
+        resampled = mean_intervals(groups, binary=binary, method="bootstrap", seed=start)
+        for column, intervals in ((0, resampled), (2, mean_intervals(groups, binary=binary))):
+            held[column] += sum(found is not None and found.low <= rate <= found.high for found in intervals)
+        for means in resample_means([cluster_totals(values, labels) for values, labels in data], seed=start):
+            if means is not None:
+                low, high = np.quantile(means, (0.025, 0.975))
+                held[1] += bool(low <= rate <= high)
     return held[0] / rounds, held[1] / rounds, held[2] / rounds
 
 

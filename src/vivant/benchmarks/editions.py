@@ -91,8 +91,9 @@ def compare_size(
     if wrong and len(rows) > 1:
         more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         detail = f" ({', '.join(wrong[:_SHOWN])}{more})"
+    noun = "sample" if count == 1 else "samples"
     return SizeComparison(
-        line=f"{benchmark}: {count:,} sample{'s' * (count != 1)} where the {edition.title} has {expected:,}{detail}; "
-        "figures are not comparable with published ones",
+        line=f"{benchmark}: {count:,} {noun} where the {edition.title} has {expected:,}{detail}; figures are not "
+        "comparable with published ones",
         fits=False,
     )
