@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.analysis.comparison import Comparison, Flip, RunPair
+from vivant.analysis.comparison import Comparison, RunPair
+from vivant.analysis.sample_frame import Flip
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
 from vivant.core.table import Cell, Row, Table
@@ -65,6 +66,7 @@ def build_comparison_table(comparison: Comparison) -> Table:
     return Table(
         title=f"Comparison{where}, protocol {comparison.protocol}",
         optional=("clusters", "detectable", "p"),
+        kept=list(columns).index("second") + 1,
         columns=tuple(columns),
         body=tuple(tuple(cell(pair) for cell in columns.values()) for pair in comparison.pairs),
         rows=tuple(_row(comparison, pair) for pair in comparison.pairs),
