@@ -172,6 +172,7 @@ def explain_unrunnable(command: ShownCommand, folder: Path) -> str:
         ("serves until it is stopped", _SERVERS),
         ("takes minutes, or needs torch; has tests of its own", _LONG),
         ("needs the network", _NETWORK),
+        ("reads a clone of the benchmark's own repository", {("recipes", "wording")}),
     ):
         if any(name[: len(entry)] == entry for entry in group):
             return reason
@@ -181,6 +182,8 @@ def explain_unrunnable(command: ShownCommand, folder: Path) -> str:
     for word in localise(command):
         if _PLACEHOLDER.fullmatch(word) and not (folder / word).exists():
             return f"{word} is the reader's own"
+        if word.startswith("runs/") and "*" in word and not any(folder.glob(word)):
+            return f"{word} is made with another model than the stand-in"
         if _MADE.fullmatch(word) and not (folder / word).exists() and not _is_output(command, word):
             return f"{word} is made by a command that cannot run here"
         if (

@@ -312,3 +312,11 @@ def test_what_is_no_checkpoint_or_another_one_says_so(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="cannot be loaded") as caught:
         load_model(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_sizes_are_counted_from_settings_alone() -> None:
+    from vivant.train.model_size import make_sizes_table
+
+    table = make_sizes_table()
+    totals = {str(row[0]): row[1] for row in table.body}
+    assert isinstance(totals["tiny"], float) and 1.5 < totals["tiny"] < 2.0, "millions of parameters"
