@@ -4,9 +4,9 @@
 >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=20)
 >>> run.table(by="variant")
 
-`evaluate` and `evaluate_async` run a model; `load_run` and `load_runs` read what is there; `table`, `compare`, `sweep`,
-`controls`, `repeats` and `permutations` give tables; `judge` scores free answers; `report`, `figures` and `export`
-write files.
+`plan` says what a run may cost; `evaluate` and `evaluate_async` run a model; `load_run` and `load_runs` read what is
+there; `table`, `compare`, `sweep`, `controls`, `repeats` and `permutations` give tables; `judge` scores free answers;
+`report`, `figures` and `export` write files.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         load_run,
         load_runs,
         permutations,
+        plan,
         repeats,
         report,
         sweep,
@@ -66,6 +67,7 @@ __all__ = [
     "load_run",
     "load_runs",
     "permutations",
+    "plan",
     "repeats",
     "report",
     "sweep",

@@ -26,7 +26,7 @@ from vivant.runs.importing import import_predictions
 from vivant.runs.run import Run, RunLike, load_run, load_runs
 
 if TYPE_CHECKING:
-    from vivant.engine.run_arguments import SweepArguments
+    from vivant.engine.run_arguments import RunArguments, SweepArguments
 
 __all__ = [
     "Comparison",
@@ -50,6 +50,7 @@ __all__ = [
     "load_run",
     "load_runs",
     "permutations",
+    "plan",
     "repeats",
     "report",
     "sweep",
@@ -64,7 +65,7 @@ def table(
     *,
     protocol: Protocol | None = None,
     layout: str | None = None,
-    published: bool = False,
+    published: bool | Literal["exact"] = False,
     chance_corrected: bool = False,
     intervals: Literal["auto", "bootstrap"] = "auto",
     values: Mapping[str, Any] | None = None,
@@ -78,8 +79,8 @@ def table(
         by: Facets to group by, such as `variant`. A run that does not have them keeps one line.
         where: Conditions on samples, as `facet=value`.
         protocol: `paper` or `strict`. None takes the first that all benchmarks have.
-        layout: A benchmark's own table in place of this one, such as `mime:1`; it takes only `protocol`.
-        published: Add the papers' own figures.
+        layout: A benchmark's own table in place of this one, such as `mime:1`; with `protocol` and `published` alone.
+        published: Add the papers' own figures; `exact` adds only rows whose recipe a run was asked by.
         chance_corrected: Add the score with chance as 0.
         intervals: `bootstrap` resamples clusters in place of formulas.
         values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
@@ -88,9 +89,11 @@ def table(
 
     loaded = load_runs(runs)
     if layout is not None:
-        if by or where or published or chance_corrected or values or intervals != "auto":
-            raise UsageError(f"The layout {layout} has its own groups and columns; it takes `protocol` alone")
-        return build_layout(layout, loaded, protocol)
+        if by or where or chance_corrected or values or intervals != "auto":
+            raise UsageError(
+                f"The layout {layout} has its own groups and columns; it takes `protocol` and `published` alone"
+            )
+        return build_layout(layout, loaded, protocol, published)
     return build_overview(
         loaded,
         protocol,
@@ -151,6 +154,23 @@ def controls(
     from vivant.reporting.robustness import build_controls_table
 
     return build_controls_table(load_runs(runs), protocol, as_strings(by), as_strings(where))
+
+
+def plan(selectors: str | Sequence[str], model: str, **options: Unpack[RunArguments]) -> Table:
+    """What `evaluate` with the same arguments would send, and what it may cost. Sends nothing, needs no key.
+
+    >>> vivant.plan("mime", "openai/gpt-4o-mini", data="mini")
+
+    Args:
+        selectors: As for `evaluate`.
+        model: As for `evaluate`.
+        options: Everything else that `evaluate` takes.
+    """
+    from vivant.engine.evaluation import plan_run
+    from vivant.engine.plan_table import build_plan_table
+
+    made = make_options(selectors=selectors, model=model, **options)
+    return build_plan_table(plan_run(made, needs_key=False), made)
 
 
 def sweep(

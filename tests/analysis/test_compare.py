@@ -13,9 +13,12 @@ import vivant
 from tests.support.helpers import vivant as command
 from tests.support.runs_kit import TASK, answer, make_run, quiz, run_of
 from vivant.analysis.comparison_table import build_comparison_table, format_p, write_flips
+from vivant.benchmarks import registry
+from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import to_text
 from vivant.core.types import Option, Record, Reply
+from vivant.reporting.html.leader_comparison import compare_leaders
 
 
 @pytest.fixture
@@ -27,6 +30,29 @@ def two(tmp_path: Path) -> tuple[Path, Path]:
     run_of(tmp_path / "a", samples, a, model="small")
     run_of(tmp_path / "b", samples, b, model="large")
     return tmp_path / "a", tmp_path / "b"
+
+
+def test_another_benchmark_in_the_report_changes_no_finding(two: tuple[Path, Path], tmp_path: Path) -> None:
+    """MIME's finding must not become weaker because baselines of MMIE were added."""
+    parts = [part for name in two for part in vivant.load_run(name).scores()]
+    alone = compare_leaders(
+        parts, [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+    )
+    other = quiz(4)
+    others = [run_of(tmp_path / f"x{n}", other, [n > 0] * 4, model=f"x{n}").scores()[0] for n in range(3)]
+    renamed = [
+        msgspec.structs.replace(
+            part,
+            task="mmrv/mcq",
+            rows=tuple((msgspec.structs.replace(s, task="mmrv/mcq"), r, score) for s, r, score in part.rows),
+        )
+        for part in others
+    ]
+    rows = [row for part in (*parts, *renamed) for row in summarise(part, registry.of_task(part.task))]
+    together = compare_leaders([*parts, *renamed], rows)
+    assert len(together) == 3
+    assert together[0] == alone[0]
+    assert alone[0].adjusted == pytest.approx(0.0040774, rel=1e-4)
 
 
 def test_pairs_by_id_and_not_by_place(tmp_path: Path) -> None:
@@ -55,6 +81,7 @@ def test_difference_flips_and_correction(two: tuple[Path, Path]) -> None:
         [0.0081549, 0.0625, 6 * 0.5**20], rel=1e-4
     )
     assert found.tests == 3
+    assert found.families == {TASK: 3}
     assert len(found.flips) == 25
     assert {flip.id for flip in found.flips if flip.first_value > flip.second_value} == {
         f"q{n:03d}" for n in range(4, 40, 8)

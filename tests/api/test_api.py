@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_type
 
@@ -18,6 +20,7 @@ from tests.support.helpers import logged_messages, questions
 from tests.support.runs_kit import answer, make_run, quiz
 from vivant import api
 from vivant.core.event_loop import run_coroutine
+from vivant.runs.settings import RunSettings
 
 if TYPE_CHECKING:
     import polars
@@ -150,6 +153,29 @@ def test_cancelling_keeps_the_log_and_the_same_call_resumes(tmp_path: Path) -> N
     assert any(f"{stopped} of 6 samples are done" in message for message in messages)
 
 
+SCRIPT = """
+import asyncio, sys, vivant
+async def main():
+    vivant.evaluate("mine.jsonl", "slow.py:M", out="run", concurrency=1, cache="off")
+asyncio.run(main())
+"""
+
+
+def test_one_interrupt_stops_a_script_whose_loop_is_waiting(tmp_path: Path) -> None:
+    questions(tmp_path, 20, pictures=False)
+    _slow_model(tmp_path)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    log = tmp_path / "run" / "log.jsonl"
+    process = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not (log.exists() and log.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode not in (0, None)
+    assert "KeyboardInterrupt: Stopped. The same call resumes the run: run" in errors
+    assert 0 < len(vivant.load_run(tmp_path / "run").records()) < 20
+
+
 def test_what_goes_wrong_reaches_the_caller_from_its_thread(tmp_path: Path) -> None:
     async def cell() -> None:
         vivant.evaluate(str(questions(tmp_path, 1, pictures=False)), "gpt-4o-mini")
@@ -270,6 +296,29 @@ def test_scores_with_other_settings_leave_the_default_ones(tmp_path: Path) -> No
         vivant.table(run, values={"treshold": 0.9})
 
 
+def _thinking(**sent: object) -> dict[str, object]:
+    return {"model": "m", "thinking": {"room": 32_768, "sent": sent}}
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ({"model": "m"}, ()),
+        (_thinking(), ()),
+        (_thinking(reasoning_effort="low"), ("effort low",)),
+        (_thinking(reasoning={"effort": "high"}), ("effort high",)),
+        (_thinking(reasoning_effort="none"), ("no thinking",)),
+        (_thinking(chat_template_kwargs={"enable_thinking": False}), ("no thinking",)),
+        ({"model": "m", "thinking": {"budget": 4000}}, ("thinking 4000",)),
+    ],
+)
+def test_how_a_model_thinks_is_part_of_what_tells_runs_apart(
+    model: dict[str, object], word: tuple[str, ...]
+) -> None:
+    settings = RunSettings(tasks=(), model=model, style="zero-shot", data={})
+    assert settings.list_distinctions() == word
+
+
 def test_runs_of_one_model_are_told_apart_by_their_settings(tmp_path: Path) -> None:
     samples = quiz(8)
     records = [answer(sample, 0) for sample in samples]
@@ -277,7 +326,7 @@ def test_runs_of_one_model_are_told_apart_by_their_settings(tmp_path: Path) -> N
     blind = make_run(tmp_path / "blind", samples, records, control="blind", limit=8)
     frames = make_run(tmp_path / "frames", samples, records, frames={"count": 16}, limit=8)
     thinks = make_run(
-        tmp_path / "thinks", samples, records, model={"model": "m", "thinking": {"effort": "high"}}, limit=8
+        tmp_path / "thinks", samples, records, model=_thinking(reasoning_effort="high"), limit=8
     )
     table = vivant.table([plain, blind, frames, thinks])
     settings = [row[table.columns.index("settings")] for row in table.body]
@@ -330,6 +379,14 @@ def test_a_facet_is_shown_where_it_exists(run: vivant.Run, tmp_path: Path) -> No
     assert any("Without the facet 'half'" in note for note in table.notes)
     with pytest.raises(vivant.VivantError, match="Unknown facet 'hlf'; did you mean 'half'"):
         vivant.table([run, plain], by="hlf")
+
+
+def test_a_plan_is_a_table_and_sends_nothing(tmp_path: Path) -> None:
+    path = questions(tmp_path, 3, pictures=False)
+    table = vivant.plan(str(path), "openai/gpt-4o-mini", out=tmp_path / "run", limit=2)
+    assert table.body[0][table.columns.index("requests")] == 2
+    assert any("USD" in note for note in table.notes)
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_sweep_gives_its_runs_and_its_table(tmp_path: Path) -> None:

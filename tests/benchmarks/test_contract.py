@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from vivant.benchmarks.rubric import JudgeCriterion, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field
+from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock, fence_blocks, fence_code, parse_blocks
 from vivant.core.types import Image, Text
 
@@ -175,3 +176,26 @@ def test_a_users_wording_replaces_role_and_criteria() -> None:
     assert "Taste alone." in own.instructions
     assert "is good." not in own.instructions
     assert own.scale == RUBRIC.scale
+
+
+def test_a_whole_message_is_one_user_message_without_fences() -> None:
+    own = RUBRIC.reworded({"judge.x.message": "Judge.### Q\n{question}\n### A\n{answer}\n### Feedback\n"})
+    question = JudgeQuestion(
+        rubric=own,
+        materials=(
+            FencedBlock("question", (Text("Why {answer}?\n"), Image("0.png"), Text("\n"))),
+            FencedBlock("answer", (Text("So.\n"),)),
+        ),
+    )
+    (message,) = question.messages()
+    assert message.role == "user"
+    assert message.parts == (
+        Text("Judge.### Q\nWhy {answer}?\n"),
+        Image("0.png"),
+        Text("\n\n### A\nSo.\n\n### Feedback\n"),
+    )
+    assert question.messages(again=True) == question.messages()
+    with pytest.raises(UsageError, match=r"must hold \{question\} and \{answer\}"):
+        own.check_text("judge.x.message", "{question}")
+    with pytest.raises(UsageError, match=r"unknown placeholder \{gold\}"):
+        own.check_text("judge.x.message", "{question} {answer} {gold}")

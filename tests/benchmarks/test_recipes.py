@@ -16,7 +16,7 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.option_specs import check_values
 from vivant.engine.option_parsing import load_prompts, make_options
 from vivant.engine.options import RunOptions
-from vivant.engine.recipes import list_recipe_differences
+from vivant.runs.recipe_differences import list_recipe_differences
 
 BENCHMARKS = ("mime", "mmrv", "milebench", "mmie")
 

@@ -85,8 +85,8 @@ def test_a_disk_that_is_full_when_scores_are_written_keeps_the_old_ones(tmp_path
     assert vivant("score", "run", cwd=tmp_path).returncode == 0
 
 
-def test_a_full_disk_for_the_response_cache_is_one_line(tmp_path: Path) -> None:
-    path = questions(tmp_path, 200, pictures=False)
+def test_a_full_disk_for_the_response_cache_costs_one_warning(tmp_path: Path) -> None:
+    path = questions(tmp_path, 60, pictures=False)
     with serving(lambda _n, _b: Act("a long answer " * 400)) as server:
         command = ("run", path, "--model", "openai/x", "--base-url", server.url, "--out", "run")
         os.environ["VIVANT_CACHE"], kept = str(tmp_path / "cache"), os.environ["VIVANT_CACHE"]
@@ -94,11 +94,11 @@ def test_a_full_disk_for_the_response_cache_is_one_line(tmp_path: Path) -> None:
             full = run_limited(400_000, *command, cwd=tmp_path)
         finally:
             os.environ["VIVANT_CACHE"] = kept
-    assert full.returncode == 1
+    assert full.returncode == 0, full.stderr
     assert "Traceback" not in full.stderr
-    assert "replies.sqlite cannot be used" in full.stderr.splitlines()[-1]
-    assert "--cache off does without" in full.stderr.splitlines()[-1]
-    assert all(record.reply.status == "ok" for record in read_log(tmp_path / "run" / "log.jsonl"))
+    warnings = [line for line in full.stderr.splitlines() if "replies.sqlite cannot be used" in line]
+    assert len(warnings) == 1 and "goes on without it" in warnings[0]
+    assert "jsonl/mine" in full.stdout and len(Run(tmp_path / "run").records()) == 60
 
 
 def heed_permissions() -> None:

@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.engine.test_faults import QUICK, ask, number_of, options_for, statuses
@@ -24,14 +25,12 @@ from vivant.engine.evaluation import evaluate, plan_run, run_plan
 from vivant.engine.rate_limit import RateLimit
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelError
+from vivant.models.base import DeniedError, ModelError
 from vivant.runs.log import read_log
 from vivant.runs.run import Run
 
 
 def failing(status: int, message: str, **fields: Any) -> Act:
-    import msgspec
-
     return Act(status=status, body=msgspec.json.encode({"error": {"message": message, **fields}}))
 
 
@@ -57,6 +56,25 @@ def test_denied_before_the_first_success_ends_the_run(tmp_path: Path) -> None:
         ):
             ask(path, server, tmp_path / "run", concurrency=1)
         assert len(server.requests) == 2
+
+
+def test_a_denial_keeps_its_kind_on_the_way_from_another_machine() -> None:
+    from vivant.engine.ray_executor import _outcome
+    from vivant.engine.ray_worker import RayWorker, WorkerAnswer, WorkerCall
+
+    class Denying:
+        async def send(self, _request: Any) -> Reply:
+            raise DeniedError("no")
+
+    async def main() -> list[WorkerAnswer]:
+        worker = RayWorker()
+        worker._executor = Denying()  # type: ignore[assignment]
+        worker._prepared[1] = None  # type: ignore[assignment]
+        await worker.submit(msgspec.msgpack.encode([WorkerCall(number=1, what="send")]))
+        return msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer])
+
+    with pytest.raises(DeniedError, match="no"):
+        _outcome(asyncio.run(main())[0])
 
 
 def test_denied_again_and_again_ends_the_run_and_says_how_often(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import render
 from vivant.engine.evaluation import evaluate, plan_run, run_plan
 from vivant.engine.option_parsing import make_options
+from vivant.engine.retry import RetryPolicy
 from vivant.reporting.usage import describe_usage
 from vivant.runs.directory import RunError
 from vivant.runs.overview import build_overview
@@ -148,3 +149,19 @@ def test_replies_without_an_answer_have_their_own_column(tmp_path: Path) -> None
 def test_options_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(UsageError, match="--no-thinking goes without"):
         make_options(selectors="mime", model="openai/gpt-5", no_thinking=True, effort="low")
+
+
+def test_a_model_that_answers_through_responses_alone_does_so_in_batches(tmp_path: Path) -> None:
+    path = questions(tmp_path, 3)
+    with serving(kit.gpt5("B")) as (server, url):
+        run = evaluate(
+            str(path),
+            "openai/gpt-5-pro",
+            base_url=url,
+            batch=True,
+            cache="off",
+            retry=RetryPolicy(first=0.01),
+        )
+    assert counts(run) == (3, 0, 0, 0)
+    assert next(iter(server.batches.values()))["endpoint"] == "/v1/responses"
+    assert {(record.reply.thinking, record.server) for record in run.records().values()} == {("Hm.", url)}

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -60,6 +61,7 @@ def test_a_damaged_stretch_costs_its_frames_alone(loader: MediaLoader, tmp_path:
     got, use = frames_of(loader, path, 32)
     assert len(got) == len(use.times) < 32
     assert f"{32 - len(got)} of 32 frames undecodable" in use.note
+    assert re.search(r"\d+ of 32 frames follow damage and may show it", use.note)
     # Frames before the damage are untouched, and numbering does not slip behind it.
     assert got[:8] == whole[:8]
     assert got[-1] == whole[-1] == 59

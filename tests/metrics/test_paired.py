@@ -16,6 +16,7 @@ from vivant.metrics.intervals import mean_interval, wilson
 from vivant.metrics.paired import (
     group_difference,
     holm,
+    holm_within,
     paired_difference,
     power_factor,
     sign_flip_test,
@@ -170,6 +171,12 @@ def test_many_uneven_totals_are_drawn() -> None:
     assert how == "permutation, normal"
     assert p == pytest.approx(float(scipy_stats.ttest_1samp(many, 0).pvalue), abs=0.003)
     assert sign_flip_test(np.zeros(0)) == (None, "")
+
+
+def test_tests_of_another_family_change_nothing() -> None:
+    assert holm_within([0.004, 0.03, 0.5, None, 0.2], ["a", "b", "b", "b", "b"]) == pytest.approx(
+        [0.004, 0.09, 0.5, None, 0.4]
+    )
 
 
 @pytest.mark.slow

@@ -12,11 +12,12 @@ from typing import Any
 
 import pytest
 
-from tests.support import tiny_video_models
+from tests.support import tiny_models, tiny_video_models
 from tests.support.media_kit import full_decode, job, make_video, uneven
 from tests.support.torchvision_ops import import_torchvision
 from vivant.core.types import Clip, Decoding, FramePolicy, MediaUse, Picture, Request, Text, Video, VideoInput
 from vivant.media import MediaLoader
+from vivant.media.clips import frame_metadata
 from vivant.models.base import ModelError
 
 NEEDED = ("torch", "transformers", "torchvision", "num2words")
@@ -230,3 +231,43 @@ def test_a_checkpoint_without_a_place_for_videos_gets_frames_unless_told(
     assert not engine("internvl", model=str(folder)).takes_video
     with pytest.raises(ModelError, match="takes no video: use --video-as images"):
         engine("internvl", model=str(folder), video="native")
+
+
+def test_molmo_2_reads_the_time_before_each_frame(videos: Path) -> None:
+    """Its processor alone: the model's smallest configuration is not small."""
+    assert import_torchvision()
+    from transformers import Molmo2ImageProcessor, Molmo2Processor, Molmo2VideoProcessor
+
+    from vivant.models.transformers_engine import decode_picture, takes_videos
+
+    parts = [
+        "im_patch",
+        "im_col",
+        "im_start",
+        "low_res_im_start",
+        "frame_start",
+        "im_end",
+        "frame_end",
+        "im_low",
+    ]
+    special = ["<|image|>", "<|video|>", *(f"<{part}>" for part in parts)]
+    words = tiny_models.tokenizer([*tiny_models.CHAT, *special], "<|im_end|>", "<|endoftext|>")
+    processor = Molmo2Processor(
+        Molmo2ImageProcessor(),
+        Molmo2VideoProcessor(size={"height": 56, "width": 56}),
+        words,
+        chat_template=tiny_video_models.chat_template("<|image|>", "<|video|>"),
+    )
+    assert takes_videos(processor)
+    clip, _ = show(videos, "slow.mp4", FramePolicy(count=4))
+    content = [{"type": "video", "video": [decode_picture(frame) for frame in clip.frames]}]
+    inputs = processor.apply_chat_template(
+        [{"role": "user", "content": content}],
+        tokenize=True,
+        return_dict=True,
+        return_tensors="pt",
+        processor_kwargs={"video_metadata": [frame_metadata(clip)], "do_sample_frames": False},
+    )
+    text = words.decode(inputs["input_ids"][0])
+    assert re.findall(r"([\d.]+) <frame_start>", text) == ["0.0", "26.0", "52.0", "78.0"]
+    assert inputs["video_grids"].tolist()[0][0] == 4

@@ -124,6 +124,7 @@ TOO_LONG = {
             "error": "This model's maximum prompt length is 131072 but the request contains 2e5.",
         },
     ),
+    "cohere": (400, {"message": "too many tokens: size limit exceeded by 4000 tokens."}),
     "nginx": (413, b"<html><h1>413 Request Entity Too Large</h1></html>"),
 }
 
@@ -329,6 +330,7 @@ def test_what_no_request_can_change_ends_the_run_with_a_true_message(case: str) 
                 details=[{"violations": [{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel"}]}],
             ),
         ),
+        (429, error("Too many tokens, please wait before trying again.")),
         (503, error("The model is overloaded. Please try again later.", status="UNAVAILABLE")),
         (500, error("Internal server error")),
     ],
@@ -340,6 +342,11 @@ def test_what_may_pass_is_tried_again(status: int, body: Any) -> None:
 @pytest.mark.parametrize("status", [403, 404])
 def test_a_denial_without_a_reason_is_left_to_the_run_to_judge(status: int) -> None:
     assert isinstance(classify(status, error("Forbidden")), DeniedError)
+
+
+def test_a_number_that_is_no_code_says_nothing() -> None:
+    refused = classify(400, error("bad image", code=400, n_prompt_tokens=1113, sizes=[1301]))
+    assert isinstance(refused, RequestRefusedError) and refused.status == "error"
 
 
 def test_a_request_that_is_sent_back_says_nothing_about_the_error() -> None:

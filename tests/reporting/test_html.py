@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.support.helpers import logged_messages, vivant
 from tests.support.view_kit import choice_samples, make_records, write_run
+from vivant import mini
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
@@ -113,7 +115,12 @@ def test_hostile_text_harms_nobody(tmp_path: Path, evil: str) -> None:
 
 
 def test_is_one_file_that_asks_the_network_for_nothing(tmp_path: Path) -> None:
-    run = evaluate("mmrv", "random", data=("mini",), out=str(tmp_path / "run"))
+    bundled = mini.root("mmrv")
+    assert bundled is not None
+    data = shutil.copytree(
+        bundled, tmp_path / "data"
+    )  # published rows stand beside other editions than the bundled
+    run = evaluate("mmrv", "random", data=data, out=str(tmp_path / "run"))
     file = write_report([run.dir.path], tmp_path / "deep" / "report.html")
     page = file.read_text(encoding="utf-8")
     assert examined(page).dangers == []
@@ -124,7 +131,7 @@ def test_is_one_file_that_asks_the_network_for_nothing(tmp_path: Path) -> None:
         assert f'id="{section}"' in page and f'href="#{section}"' in page
     said = visible(page)
     assert "People score" in said
-    assert "used the bundled mini-edition" in said
+    assert "Wording: here Vivant's own. Published rows: the original's" in said
     assert "fingerprint" in said and run.manifest.fingerprint in said
 
 
@@ -133,6 +140,10 @@ def test_every_bundled_benchmark_has_its_tables(tmp_path: Path) -> None:
         evaluate(name, "random", data=("mini",), out=str(tmp_path / name)) for name in ("mime", "milebench")
     ]
     page = build_report(runs)
+    said = visible(page)
+    assert (
+        "used the bundled mini-edition" in said and "People score" not in said and "GPT-4o-mini" not in said
+    )
     assert "MIME 2: Zero-shot by avatar and background" in page
     assert "Text needles: depth against length" in page
     assert page.count("<svg") > 10

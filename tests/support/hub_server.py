@@ -46,6 +46,18 @@ class Hub:
     stalled: threading.Event = field(default_factory=threading.Event)
     failing: list[int] = field(default_factory=list)
     """Status codes with which the next downloads are refused."""
+    listing_failing: list[int] = field(default_factory=list)
+    """Status codes with which the next questions about a repository are refused."""
+    retry_after: str = ""
+    """What refusals say about when to come again."""
+    agents: set[str] = field(default_factory=set)
+    """Who asked."""
+    hold: float = 0.0
+    """Seconds for which every download is held, so that those under way at once can be counted."""
+    under_way: int = 0
+    most_at_once: int = 0
+    chunked: bool = False
+    """Whether large files are also offered through the chunk store."""
     spoil: str = ""
     """A file whose content is changed on the way."""
     port: int = 0
@@ -53,6 +65,11 @@ class Hub:
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def _refuse(self, status: int) -> web.Response:
+        return web.Response(
+            status=status, headers={"Retry-After": self.retry_after} if self.retry_after else {}
+        )
 
     def _find(self, request: web.Request) -> tuple[Repository, str] | web.Response:
         token = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -74,6 +91,9 @@ class Hub:
     async def describe(self, request: web.Request) -> web.Response:
         """`/api/datasets/OWNER/NAME/revision/REVISION?blobs=true`."""
         self.asked.append(request.path)
+        self.agents.add(request.headers.get("User-Agent", ""))
+        if self.listing_failing:
+            return self._refuse(self.listing_failing.pop(0))
         found = self._find(request)
         if isinstance(found, web.Response):
             return found
@@ -108,10 +128,17 @@ class Hub:
             return _refusal(404, "EntryNotFound")
         etag = hashlib.sha256(data).hexdigest() if len(data) >= LARGE else _blob(data)
         headers = {"ETag": f'"{etag}"', "X-Repo-Commit": commit, "Accept-Ranges": "bytes"}
+        if self.chunked and len(data) >= LARGE:
+            headers |= {"X-Xet-Hash": etag, "X-Xet-Refresh-Route": f"{self.url}/xet"}
         if request.method == "HEAD":
             return web.Response(headers={**headers, "Content-Length": str(len(data))})
         asked = request.headers.get("Range", "")
         self.fetched.append((name, asked))
+        self.agents.add(request.headers.get("User-Agent", ""))
+        self.under_way += 1
+        self.most_at_once = max(self.most_at_once, self.under_way)
+        await asyncio.sleep(self.hold)
+        self.under_way -= 1
         if name == self.spoil:
             data = data[:-1] + bytes([data[-1] ^ 1])
         start = int(asked.removeprefix("bytes=").partition("-")[0]) if asked else 0
@@ -121,7 +148,7 @@ class Hub:
         body = data[start:]
         response = web.StreamResponse(status=status, headers={**headers, "Content-Length": str(len(body))})
         if self.failing:
-            return web.Response(status=self.failing.pop(0))
+            return self._refuse(self.failing.pop(0))
         await response.prepare(request)
         if self.stall_at is not None and len(data) > self.stall_at:
             await response.write(body[: max(self.stall_at - start, 0)])

@@ -305,7 +305,7 @@ def openai(answer: Answer, **behaviour: Any) -> Iterator[Standin]:
             assert one["method"] == "POST" and one["url"] == me.batches[name]["endpoint"]
             assert one["url"] == ("/v1/responses" if "input" in one["body"] else "/v1/chat/completions")
             made = me.answer(one["body"])
-            status, body = (made["status"], made["body"]) if "status" in made else (200, made)
+            status, body = (made["status"], made["body"]) if "body" in made else (200, made)
             response = {"status_code": status, "body": body}
             encoded = msgspec.json.encode({"custom_id": one["custom_id"], "response": response})
             (good if status == 200 else bad).append(encoded)

@@ -18,7 +18,7 @@ from tests.support.helpers import picture, vivant
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.analysis.reasoning.label_files import Label, LabelledReply, write_labels
 from vivant.core.errors import UsageError
-from vivant.core.types import Image, Message, Record, Reply, Sample, Text
+from vivant.core.types import Image, MediaUse, Message, Record, Reply, Sample, Text
 from vivant.engine.evaluation import evaluate
 from vivant.runs.directory import RunDir
 from vivant.runs.log import LogWriter
@@ -307,6 +307,23 @@ def test_text_of_a_sample_without_a_record_is_shown(tmp_path: Path) -> None:
     with run_viewer(tmp_path) as address:
         assert "Who?" in get(f"{address}/run/run/sample?{key('gone/task/s')}")[1]
         assert get(f"{address}/leaderboard")[0] == 200
+
+
+def test_a_sample_says_how_its_video_was_given(tmp_path: Path) -> None:
+    samples = choice_samples(2)
+    uses = (
+        MediaUse("video", "v.mp4", times=(0.0, 0.5), shown_as="video", fps=2.0, size=(160, 120)),
+        MediaUse("video", "w.mp4", shown_as="file", note="the server chooses the frames"),
+    )
+    records = [
+        msgspec.structs.replace(record, media=(use,))
+        for record, use in zip(make_records(samples, [Reply(text="B")] * 2), uses, strict=True)
+    ]
+    write_run(tmp_path / "run", samples, records)
+    with run_viewer(tmp_path) as address:
+        pages = [get(f"{address}/run/run/sample?{key(f'jsonl/made/q{n}')}")[1] for n in range(2)]
+    assert "<bdi>v.mp4</bdi>, as a video, 2 frames, 2 a second, 160 × 120</dd>" in pages[0]
+    assert "<bdi>w.mp4</bdi>, as a file (the server chooses the frames)</dd>" in pages[1]
 
 
 def test_labelled_reasoning_is_coloured_while_the_reply_is_the_same(tmp_path: Path) -> None:

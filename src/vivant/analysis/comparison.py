@@ -24,7 +24,7 @@ from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.stored_lines import IN_MEMORY
 from vivant.core.table import Table
-from vivant.metrics.paired import Difference, holm, paired_difference
+from vivant.metrics.paired import Difference, holm_within, paired_difference
 from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run, RunLike, common_protocol, load_runs
 from vivant.runs.settings import list_differences
@@ -43,7 +43,7 @@ class RunPair(Struct, frozen=True, kw_only=True):
     """Figures of `result` times this are what tables print."""
     result: Difference
     adjusted: float | None = None
-    """The p value after Holm's correction over all comparisons made together."""
+    """The p value after Holm's correction over the comparisons of the same `family`."""
     gained: int = 0
     """Samples that only the second has right."""
     lost: int = 0
@@ -54,6 +54,11 @@ class RunPair(Struct, frozen=True, kw_only=True):
     """The run, where two groups of one are compared."""
     matched: tuple[str, ...] = ()
     """For two groups of one run: the facets in which the samples of a pair agree."""
+
+    @property
+    def family(self) -> str:
+        """The benchmark (or the file of one's own questions), and the run where groups of one are compared."""
+        return " ".join(filter(None, (name_family(self.task), self.run)))
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
@@ -71,11 +76,16 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
     @property
     def tests(self) -> int:
-        """How many tests Holm's correction is over."""
-        return sum(pair.result.p is not None for pair in self.pairs)
+        """How many tests there are."""
+        return sum(self.families.values())
+
+    @property
+    def families(self) -> Mapping[str, int]:
+        """How many tests Holm's correction is over: those of each benchmark by themselves."""
+        return Counter(pair.family for pair in self.pairs if pair.result.p is not None)
 
     def table(self) -> Table:
-        """One line per comparison; p values are corrected over all of them."""
+        """One line per comparison; p values are corrected within each benchmark."""
         from vivant.analysis.comparison_table import build_comparison_table
 
         return build_comparison_table(self)
@@ -177,9 +187,15 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
     return ["/".join(run.dir.path.resolve().parts[-2:]) for run in runs]
 
 
+def name_family(task: str) -> str:
+    """What tests are corrected together: those of one benchmark, or of one file of questions."""
+    benchmark = task.partition("/")[0]
+    return task if benchmark == "jsonl" else benchmark
+
+
 def correct_p_values(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
-    """The pairs with their p values corrected for being so many."""
-    adjusted = holm([pair.result.p for pair in pairs])
+    """The pairs with their p values corrected for being so many, within each family."""
+    adjusted = holm_within([pair.result.p for pair in pairs], [pair.family for pair in pairs])
     for pair, p in zip(pairs, adjusted, strict=True):
         yield msgspec.structs.replace(pair, adjusted=p)
 

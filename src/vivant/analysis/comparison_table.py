@@ -31,7 +31,7 @@ def format_interval(low: float, high: float) -> str:
 
 
 def build_comparison_table(comparison: Comparison) -> Table:
-    """One line per comparison; p values are corrected over all of them."""
+    """One line per comparison; p values are corrected within each benchmark."""
     inside = any(pair.run for pair in comparison.pairs)
     labels = {} if inside else _labels(comparison)
     tasks = list(dict.fromkeys(pair.task for pair in comparison.pairs))
@@ -103,17 +103,22 @@ def _notes(comparison: Comparison) -> list[str]:
     if methods:
         notes.append(f"Intervals of the difference, 95 %: {'; '.join(methods)}.")
     if tests:
-        notes.append(
-            f"Tests, two-sided: {'; '.join(tests)}. Holm's correction is over {comparison.tests} tests."
-        )
+        families = comparison.families
+        if len(families) == 1:
+            count = f"{next(iter(families.values()))} tests"
+        else:
+            count = ", ".join(f"{number} tests of {family}" for family, number in families.items())
+            count += ", each by itself"
+        notes.append(f"Tests, two-sided: {'; '.join(tests)}. Holm's correction is over {count}.")
     detectable = (
         "Detectable: the true difference that a test at 5 % would have found with 80 % power, from the "
         "spread seen here. A smaller one may be there all the same."
     )
-    if comparison.tests > 1:
-        count, factor = comparison.tests, power_factor(comparison.tests)
+    most = max(comparison.families.values(), default=0)
+    if most > 1:
+        factor = power_factor(most)
         detectable += (
-            f" To show as the first of {count} corrected tests it must be {factor:.2f} times as large."
+            f" To show as the first of {most} corrected tests it must be {factor:.2f} times as large."
         )
     notes.append(detectable)
     matched = {pair.matched for pair in comparison.pairs if pair.matched}

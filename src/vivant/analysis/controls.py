@@ -13,12 +13,13 @@ import msgspec
 import numpy as np
 from msgspec import Struct, field
 
+from vivant.analysis.comparison import name_family
 from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.core.errors import UsageError
 from vivant.metrics.bootstrap import FEWEST, ClusterTotals, bootstrap_ends, resample_means
 from vivant.metrics.intervals import Interval, encode_labels, mean_interval
-from vivant.metrics.paired import Difference, holm, paired_difference
+from vivant.metrics.paired import Difference, holm_within, paired_difference
 from vivant.runs.run import Run, common_protocol
 from vivant.runs.settings import list_differences
 
@@ -83,7 +84,8 @@ def measure_controls(
             effects += _compare_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
     if not effects:
         raise UsageError("The runs with and without a control have no scored sample in common")
-    adjusted = holm([effect.result.p for effect in effects])
+    families = [name_family(effect.task) for effect in effects]
+    adjusted = holm_within([effect.result.p for effect in effects], families)
     return ControlEffects(
         effects=tuple(
             msgspec.structs.replace(effect, adjusted=p) for effect, p in zip(effects, adjusted, strict=True)

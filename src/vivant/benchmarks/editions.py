@@ -21,7 +21,7 @@ MINI, RELEASED = "mini", "released"
 _SHOWN = 4
 
 
-class Edition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PublishedEdition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The size of one edition."""
 
     title: str
@@ -39,12 +39,14 @@ class SizeComparison(Struct, frozen=True, kw_only=True):
 
 
 @cache
-def load_editions() -> dict[str, dict[str, Edition]]:
+def load_editions() -> dict[str, dict[str, PublishedEdition]]:
     """Editions by benchmark and name."""
-    return read_resource("vivant.benchmarks", "editions.yaml", dict[str, dict[str, Edition]])
+    return read_resource("vivant.benchmarks", "editions.yaml", dict[str, dict[str, PublishedEdition]])
 
 
-def find_edition(benchmark: str, root: Path, variant: Mapping[str, Any] | None = None) -> Edition | None:
+def find_edition(
+    benchmark: str, root: Path, variant: Mapping[str, Any] | None = None
+) -> PublishedEdition | None:
     """The edition that a folder should hold: the bundled one, or the released one; None where no size is known."""
     editions = load_editions().get(benchmark, {})
     bundled = mini.root(benchmark)
@@ -56,7 +58,7 @@ def find_edition(benchmark: str, root: Path, variant: Mapping[str, Any] | None =
 
 
 def compare_size(
-    benchmark: str, edition: Edition, pools: Mapping[str, Sequence[Sample]]
+    benchmark: str, edition: PublishedEdition, pools: Mapping[str, Sequence[Sample]]
 ) -> SizeComparison | None:
     """The samples read of some tasks beside the published numbers; None where none is published for them.
 

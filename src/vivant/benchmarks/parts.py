@@ -6,7 +6,8 @@ benchmark's options or tasks receive the benchmark.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -121,13 +122,26 @@ class NativeFormats:
 class PublishedResults:
     """Figures from the paper or a leaderboard, shown beside measured ones."""
 
+    _keep: Callable[[str, str], bool] | None = None
+
     def __init__(self, module: str = "") -> None:
         self._module = module
         """The module whose `list_published()` returns them."""
 
     def rows(self) -> Sequence[Published]:
-        """All published figures."""
-        return tuple(import_module(self._module).list_published()) if self._module else ()
+        """All published figures that are to be shown."""
+        figures = import_module(self._module).list_published() if self._module else ()
+        return tuple(figure for figure in figures if self.shows(figure.model, figure.style))
+
+    def shows(self, model: str, style: str = "") -> bool:
+        """Whether a table is to show a row; without a style, any row of the model."""
+        return self._keep is None or self._keep(model, style)
+
+    def select(self, keep: Callable[[str, str], bool]) -> PublishedResults:
+        """The same figures, with those rows alone that `keep` wants, by model and style."""
+        selected = copy(self)
+        selected._keep = keep
+        return selected
 
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
         """Published scores against the number of frames, by model, for sweeps."""

@@ -82,7 +82,7 @@ class WordingPlace(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """The first 16 digits for the finished text, at the commit that the recipes were read from."""
 
 
-class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RowRecipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How one published row was asked."""
 
     row: str = ""
@@ -129,7 +129,7 @@ class RecipeFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Questions per task behind the published rows."""
     words: Mapping[str, WordingPlace] = field(default_factory=dict)
     """Prompt texts by key."""
-    recipes: Mapping[str, Recipe] = field(default_factory=dict)
+    recipes: Mapping[str, RowRecipe] = field(default_factory=dict)
 
 
 def has_recipes(benchmark: str) -> bool:
@@ -143,7 +143,7 @@ def load_recipes(benchmark: str) -> RecipeFile:
     if not has_recipes(benchmark):
         raise UsageError(f"{benchmark} has no recipes; mime, mmrv, milebench and mmie have")
     content = read_resource(f"vivant.benchmarks.{benchmark}", FILE, RecipeFile)
-    recipes: dict[str, Recipe] = {}
+    recipes: dict[str, RowRecipe] = {}
     for name, recipe in content.recipes.items():
         resolved = _resolve(recipe, content.recipes)
         status = resolved.status or NOT_STATED
@@ -155,7 +155,7 @@ def load_recipes(benchmark: str) -> RecipeFile:
     return structs.replace(content, recipes=recipes)
 
 
-def _resolve(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
+def _resolve(recipe: RowRecipe, others: Mapping[str, RowRecipe]) -> RowRecipe:
     if not recipe.like:
         return recipe
     base = _resolve(others[recipe.like], others)
@@ -172,7 +172,7 @@ def _resolve(recipe: Recipe, others: Mapping[str, Recipe]) -> Recipe:
     )
 
 
-def find_recipe(benchmark: str, name: str) -> Recipe:
+def find_recipe(benchmark: str, name: str) -> RowRecipe:
     """A recipe by name, with or without `paper/` before it."""
     recipes = load_recipes(benchmark).recipes
     full = name if name in recipes else f"paper/{name}"
@@ -184,7 +184,7 @@ def find_recipe(benchmark: str, name: str) -> Recipe:
     raise unknown_name_error(f"recipe of {benchmark}", name, recipes, f"(see `vivant recipes {benchmark}`)")
 
 
-def list_row_recipes(benchmark: str) -> dict[tuple[str, str], Recipe]:
+def list_row_recipes(benchmark: str) -> dict[tuple[str, str], RowRecipe]:
     """Recipes by the model and the style of their published rows."""
     if not has_recipes(benchmark):
         return {}

@@ -37,7 +37,7 @@ ProtocolOption = Annotated[
     Option(
         "--protocol",
         metavar="NAME",
-        help="paper or strict. [default: paper, where it is]",
+        help="How to score: paper or strict. [default: paper]",
         rich_help_panel=SCORING,
     ),
 ]

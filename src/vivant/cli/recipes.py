@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 from typer.core import TyperGroup
 
-from vivant.benchmarks.recipes import FIELDS, NOT_STATED, Recipe, find_recipe, has_recipes, load_recipes
+from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, find_recipe, has_recipes, load_recipes
 from vivant.benchmarks.registry import names
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
@@ -66,7 +66,7 @@ def list_recipes(benchmark: Name) -> None:
     )
 
 
-def _summary(recipe: Recipe) -> str:
+def _summary(recipe: RowRecipe) -> str:
     """The settings that rows differ in most, as short as can be."""
     sets = recipe.sets
     frames = next((f"{name} {sets[name]:g}" for name in ("frames", "fps", "every") if name in sets), "")
@@ -124,7 +124,7 @@ def _options(sets: Any) -> str:
     return " ".join(words)
 
 
-def _commands(recipe: Recipe, repository: str) -> str:
+def _commands(recipe: RowRecipe, repository: str) -> str:
     name = recipe.benchmark
     file = f"{name}-wording.yaml"
     clone = repository.rpartition("/")[2]
@@ -134,7 +134,9 @@ def _commands(recipe: Recipe, repository: str) -> str:
         f"  vivant recipes wording {name} --repo {clone} --out {file}",
     ]
     if name == "mmie":
-        lines.append(f"  vivant run {name} --answers DIR --judge NAME --judge-prompts {file}")
+        judge = "internvl-chat/MMIE/MMIE-Score --judge-option trust_remote_code=true"
+        lines.append(f"  vivant run {name} --answers DIR --judge {judge} \\")
+        lines.append(f"      --judge-attempts 1 --judge-prompts {file}")
     elif recipe.wording or recipe.sets:
         model = "" if "model" in recipe.sets else " --model NAME"
         lines.append(f"  vivant run {name} --recipe {recipe.name}{model}{prompts if recipe.wording else ''}")

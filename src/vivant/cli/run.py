@@ -30,7 +30,7 @@ app = CommandApp()
 
 
 @app.command()
-@with_run_options(model_required=False)
+@with_run_options()
 @j.with_judges
 def run(
     options: RunOptions,
@@ -56,8 +56,6 @@ def run(
     if answers is not None:
         _judge_answers(options, answers, judges, protocol)
         return
-    if not options.model:
-        raise UsageError("Name a model with --model; see `vivant models`")
     if options.model == HUMAN:
         print_run(run_human(options).dir.path, protocol)
         return
@@ -73,7 +71,7 @@ def run(
         say(f"Note: {note}")
     if j.needs_judge(tasks) and not judges:
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
-    announce_cost([prepared], options, ask_user)
+    announce_cost([prepared], options, ask_user, besides="the judge" if judges else "")
     outcome = run_plan(prepared, options)
     if outcome.stopped:
         raise _report_stop(outcome, prepared.out)

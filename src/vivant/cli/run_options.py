@@ -10,7 +10,6 @@ import typer
 
 from vivant.cli.option_parameters import KEYWORD, add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.parsing import parse_permute
-from vivant.core.errors import UsageError
 from vivant.core.option_specs import declared_options
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
@@ -22,28 +21,20 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is None or source.name != "DEFAULT"
 
 
-def with_run_options(
-    *without: str, model_required: bool = True
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_run_options(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command every option of a run. It receives them parsed and checked, as `options`.
 
     Args:
         without: Options that the command does not have, or declares itself.
-        model_required: Whether `--model` must be given. Where it need not, it is empty.
     """
     declared = {"selectors": declared_options(RunOptions)["selectors"], **list_flags(RunOptions, *without)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}
-    if "model" in parameters:
-        parameters["model"] = parameters["model"].replace(default="")
 
     def make(arguments: dict[str, Any]) -> RunOptions:
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}
         values["permute"] = parse_permute(values["permute"])
         given = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
-        options = make_options(**{"model": "", **given})
-        if model_required and not options.model:
-            raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
-        return options
+        return make_options(**given)
 
     parameters["ctx"] = inspect.Parameter("ctx", KEYWORD, annotation=typer.Context)
     return lambda command: add_parameters(command, parameters, "options", make)

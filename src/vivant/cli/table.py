@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 from vivant import api
 from vivant.cli import options as o
-from vivant.cli.help import CommandApp
+from vivant.cli.help import CommandApp, PanelCommand
 from vivant.cli.output import parse_protocol, write_tables
 from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
+from vivant.runs.published_rows import PublishedOption
 
 app = CommandApp()
 
 KINDS = "Other tables"
 
 
-@app.command()
+class _TableCommand(PanelCommand):
+    """Lets `--published` stand without a value: all rows."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        flag = "--published"
+        expanded: list[str] = []
+        for index, word in enumerate(args):
+            expanded.append(word)
+            if word == flag and args[index + 1 : index + 2] not in (["all"], ["exact"]):
+                expanded.append("all")
+        return super().parse_args(ctx, expanded)
+
+
+@app.command(cls=_TableCommand)
 def table(
     runs: o.Runs,
     layout_name: Annotated[
@@ -66,7 +80,14 @@ def table(
     settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
-    published: Annotated[bool, Option("--published", help="Add the papers' own figures.")] = False,
+    published: Annotated[
+        str | None,
+        Option(
+            "--published",
+            metavar="[all|exact]",
+            help="Add the papers' own figures; exact: only rows whose recipe a run was asked by.",
+        ),
+    ] = None,
     out: o.OutFile = None,
 ) -> None:
     """Tables of one or several runs, with intervals, n, errors and unparsed replies beside every score.
@@ -116,7 +137,7 @@ def table(
                 conditions,
                 protocol=chosen_protocol,
                 layout=layout_name,
-                published=published,
+                published=_parse_published(published),
                 chance_corrected=chance_corrected,
                 intervals="bootstrap" if bootstrap else "auto",
                 values=parse_pairs(settings, "--set"),
@@ -125,8 +146,16 @@ def table(
     write_tables(built, form, out)
 
 
+def _parse_published(value: str | None) -> PublishedOption:
+    """What `--published` asks for; without it, what a table shows by itself."""
+    choices: dict[str | None, PublishedOption] = {None: False, "all": True, "exact": "exact"}
+    if value not in choices:
+        raise unknown_name_error("choice of --published", value or "", ("all", "exact"))
+    return choices[value]
+
+
 _TAKES = {
-    "--layout": (),
+    "--layout": ("--published",),
     "--repeats": ("--where",),
     "--permutations": ("--where",),
     "--controls": ("--by", "--where"),

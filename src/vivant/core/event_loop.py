@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import signal
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
@@ -26,13 +27,14 @@ class _Interrupts:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._handler: Callable[[], object] | None = None
-        self._missed = 0
+        self.missed = 0
+        """Those that came while nothing listened."""
 
     def listen(self, handler: Callable[[], object] | None) -> None:
         with self._lock:
             self._loop = asyncio.get_running_loop() if handler is not None else None
             self._handler = handler
-            missed, self._missed = (self._missed, 0) if handler is not None else (0, self._missed)
+            missed, self.missed = (self.missed, 0) if handler is not None else (0, self.missed)
         for _ in range(missed):
             assert handler is not None
             handler()
@@ -43,7 +45,7 @@ class _Interrupts:
             if self._loop is not None and self._handler is not None:
                 self._loop.call_soon_threadsafe(self._handler)
             else:
-                self._missed += 1
+                self.missed += 1
 
 
 _current: contextvars.ContextVar[_Interrupts | None] = contextvars.ContextVar(
@@ -58,13 +60,25 @@ def run_coroutine(coroutine: Coroutine[Any, Any, _T]) -> _T:
     except RuntimeError:
         return asyncio.run(coroutine)
     interrupts, future, thread = _start(asyncio.run, coroutine)
-    while not future.done():
-        try:
-            wait([future])
-        except KeyboardInterrupt:
-            interrupts.send()
+    with _relay_signal(interrupts):
+        wait([future])
     thread.join()
+    if interrupts.missed:
+        raise KeyboardInterrupt
     return future.result()
+
+
+@contextmanager
+def _relay_signal(interrupts: _Interrupts) -> Iterator[None]:
+    """Send each Ctrl-C on, in place of the handler of a loop that stands still while its thread waits here."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, lambda *_: interrupts.send())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before if before is not None else signal.default_int_handler)
 
 
 async def run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:

@@ -52,7 +52,7 @@ class Row(Struct, frozen=True, kw_only=True):
     p: float | None = None
     """For a difference: the p value of its own test."""
     p_adjusted: float | None = None
-    """The same after Holm's correction over all comparisons of the table."""
+    """The same after Holm's correction over the table's comparisons of the same benchmark."""
     test: str = ""
     model: str = ""
     style: str = ""

@@ -85,18 +85,21 @@ def estimate_cost(prepared: Sequence[PlannedRun], options: RunOptions) -> CostEs
     return total
 
 
-def announce_cost(prepared: Sequence[PlannedRun], options: RunOptions, ask: Ask | None = None) -> None:
+def announce_cost(
+    prepared: Sequence[PlannedRun], options: RunOptions, ask: Ask | None = None, *, besides: str = ""
+) -> None:
     """Log what runs may cost. Raises UsageError where that is above `--confirm-above` and the user does not agree.
 
     Args:
         prepared: the runs, all of one model.
         options: their options.
         ask: puts a question to the user; without, whoever calls cannot be asked.
+        besides: what will cost something too and is not counted.
     """
     estimate = estimate_cost(prepared, options)
     if estimate is None or not estimate.requests:
         return
-    logger.info("%s.", estimate.describe())
+    logger.info("%s%s.", estimate.describe(), f", and {besides} besides" if besides else "")
     limit = options.confirm_above
     if limit is None or options.yes:
         return

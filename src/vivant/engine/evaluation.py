@@ -34,7 +34,6 @@ from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
-from vivant.engine.recipes import list_recipe_differences
 from vivant.engine.reply_cache import open_cache
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner, RunOutcome
@@ -44,6 +43,7 @@ from vivant.models.request_limits import OnTooLarge
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.log import LogWriter
+from vivant.runs.recipe_differences import list_recipe_differences
 from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, list_differences
 
@@ -64,7 +64,7 @@ class PlannedRun(Struct, frozen=True):
 
 def evaluate(
     selectors: str | Sequence[str],
-    model: str,
+    model: str = "",
     *,
     base_url: str | None = None,
     model_options: Mapping[str, Any] | None = None,
@@ -232,6 +232,10 @@ stays whole, and the same call resumes the run.
 >>> run = await vivant.evaluate_async("mime/mcq", "openai/gpt-4o-mini", data="mini")
 """
 evaluate_async = _make_async(evaluate)
+"""As `vivant.evaluate`, with the same arguments, for asynchronous code; several evaluations can run at once.
+
+Where the task is cancelled, the log stays whole, and the same call resumes the run.
+"""
 
 
 def run_human(options: RunOptions) -> Run:
@@ -252,6 +256,8 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
     """
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
+    if not options.model:
+        raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
     model = create_model(options, needs_key=needs_key)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
@@ -361,7 +367,7 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
             for s in selections
         )
     )
-    words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
+    words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())
     text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
     return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"

@@ -17,6 +17,7 @@ from vivant.core.types import Control, Decoding, EveryStart, FramePolicy, FrameS
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import Effort, ModelOptions, ThinkingOptions, VideoAs
 from vivant.models.request_limits import OnTooLarge
+from vivant.runs.settings import make_decoding, make_frame_policy
 
 CacheUse = Literal["auto", "always", "off"]
 ExecutorName = Literal["local", "ray"]
@@ -56,7 +57,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             short="-m",
             common=True,
         ),
-    ]
+    ] = ""
     base_url: Annotated[
         str | None, _model("Address of an OpenAI-compatible server.", "URL", common=True, records="")
     ] = None
@@ -331,31 +332,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """Which frames are shown, and how."""
         if isinstance(self.frames, FramePolicy):
             return self.frames
-        usual = FramePolicy()
-        policy = FramePolicy(
-            longest_side=self.longest_side,
-            spread=self.spread or usual.spread,
-            quality=self.jpeg_quality or usual.quality,
-        )
-        replace = msgspec.structs.replace
-        if self.fps is not None:
-            return replace(policy, select="fps", fps=self.fps, cap=self.max_frames)
-        if self.every is not None:
-            start = self.every_start or usual.every_start
-            return replace(policy, select="every", every=self.every, every_start=start, cap=self.max_frames)
-        return replace(policy, count=self.frames or usual.count)
+        return make_frame_policy(msgspec.structs.asdict(self))
 
     @property
     def decoding_settings(self) -> Decoding:
         """How the model writes: `decoding`, with what was said outright over it."""
-        named = {"max_tokens": self.max_tokens, "temperature": self.temperature}
-        left_out = {"max_tokens": 0, "temperature": None}
-        changes: dict[str, Any] = {
-            name: left_out[name] if value == "server" else value
-            for name, value in named.items()
-            if value is not None
-        }
-        return msgspec.structs.replace(self.decoding, **changes)
+        return make_decoding(self.decoding, msgspec.structs.asdict(self))
 
     @property
     def backend_options(self) -> ModelOptions:

@@ -2,15 +2,18 @@
 
 1. The hub is asked which files there are, how large, with which checksums, at which commit. Nothing is fetched yet.
 2. What is there already and whole is left alone; room for the rest is checked before anything is written.
-3. Each file is fetched, from where an earlier try broke off, and its checksum compared.
+3. Files are fetched, several at once, each from where an earlier try broke off, and checksums compared.
 The token comes from HF_TOKEN, or from `hf auth login`; it is written nowhere.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +23,14 @@ from vivant.benchmarks.sources import DataSource, Repo
 from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
-from vivant.fetch.hub_download import count_arrived_bytes, download
+from vivant.fetch.hub_client import create_api
+from vivant.fetch.hub_download import FetchStoppedError, count_arrived_bytes, download
+from vivant.fetch.retrying import retry
 from vivant.fetch.source_record import HubFile, SourceRecord, read_source_record, write_source_record
 from vivant.media.archives import unpack_archive
+
+WORKERS = 4
+"""Files fetched at once."""
 
 logger = logging.getLogger("vivant")
 
@@ -64,8 +72,7 @@ def list_hub_files(
     name: str, source: DataSource, revision: str | None = None, record: SourceRecord | None = None
 ) -> HubListing:
     """Ask the hub for all files of a source, at the commit that was fetched before or that the source names."""
-    from huggingface_hub import HfApi
-
+    api = create_api()
     revisions: dict[str, str] = {}
     licences: dict[str, str] = {}
     files: list[HubFile] = []
@@ -73,9 +80,15 @@ def list_hub_files(
     for repo in source.repos:
         commit = revision or (record.revisions.get(repo.id) if record is not None else None) or repo.revision
         with _clear_errors(repo, commit):
-            info: Any = HfApi().repo_info(
-                repo.id, repo_type=repo.type, revision=commit, files_metadata=True, timeout=30.0
+            ask = partial(
+                api.repo_info,
+                repo.id,
+                repo_type=repo.type,
+                revision=commit,
+                files_metadata=True,
+                timeout=30.0,
             )
+            info: Any = retry(ask)
         revisions[repo.id] = info.sha
         licences[repo.id] = _licence(info)
         gated = gated or bool(info.gated)
@@ -145,17 +158,28 @@ def find_missing(listing: HubListing, folder: Path) -> FetchPlan:
     )
 
 
-def fetch_files(listing: HubListing, plan: FetchPlan, progress: ProgressCallback | None = None) -> None:
-    """Fetch what is missing. Stops with a line, and goes on there when it is called again."""
+def fetch_files(
+    listing: HubListing, plan: FetchPlan, progress: ProgressCallback | None = None, workers: int = WORKERS
+) -> None:
+    """Fetch what is missing, several files at once. Stops with a line, and goes on there when it is called again.
+
+    The first failure ends the others between two pieces; what arrived of them stays.
+    """
     if plan.missing:
         check_free_space(plan.folder, plan.room)
+    fetch = _Fetch(listing, plan, progress)
     try:
         plan.folder.mkdir(parents=True, exist_ok=True)
-        for number, hub_file in enumerate(plan.missing, 1):
-            size = format_size(hub_file.size)
-            logger.info("[%d/%d] %s, %s", number, len(plan.missing), hub_file.path, size)
-            _fetch_one(listing, hub_file, plan, progress)
-            write_source_record(plan.folder, plan.record)
+        with ThreadPoolExecutor(max_workers=workers, thread_name_prefix="fetch") as pool:
+            futures = [pool.submit(fetch.fetch_one, *entry) for entry in enumerate(plan.missing, 1)]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException:
+                fetch.stop.set()
+                for future in futures:
+                    future.cancel()
+                raise
         plan.record.revisions = dict(listing.revisions)
         plan.record.licences = dict(listing.licences)
         write_source_record(plan.folder, plan.record)
@@ -165,18 +189,47 @@ def fetch_files(listing: HubListing, plan: FetchPlan, progress: ProgressCallback
         ) from error
 
 
-def _fetch_one(
-    listing: HubListing, hub_file: HubFile, plan: FetchPlan, progress: ProgressCallback | None
-) -> None:
-    from huggingface_hub import hf_hub_url
+class _Fetch:
+    """What the threads of one fetch share."""
 
-    repo = next(repo for repo in listing.source.repos if repo.id == hub_file.repo)
-    commit = listing.revisions[repo.id]
-    file = plan.folder / hub_file.path
-    with _clear_errors(repo, commit):
-        url = hf_hub_url(repo.id, hub_file.name, repo_type=repo.type, revision=commit)
-        download(url, hub_file, file, progress)
-    plan.record.learn(hub_file, file)
+    def __init__(self, listing: HubListing, plan: FetchPlan, progress: ProgressCallback | None) -> None:
+        self._listing = listing
+        self._plan = plan
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._arrived = {
+            file.path: count_arrived_bytes(file, plan.folder / file.path) for file in plan.missing
+        }
+        self._total = sum(file.size for file in plan.missing)
+        self.stop = threading.Event()
+
+    def fetch_one(self, number: int, hub_file: HubFile) -> None:
+        """Fetch a file and note that it is whole."""
+        from huggingface_hub import hf_hub_url
+
+        if self.stop.is_set():
+            return
+        listing, plan = self._listing, self._plan
+        logger.info("[%d/%d] %s, %s", number, len(plan.missing), hub_file.path, format_size(hub_file.size))
+        repo = next(repo for repo in listing.source.repos if repo.id == hub_file.repo)
+        commit = listing.revisions[repo.id]
+        file = plan.folder / hub_file.path
+        try:
+            with _clear_errors(repo, commit):
+                url = hf_hub_url(repo.id, hub_file.name, repo_type=repo.type, revision=commit)
+                download(url, hub_file, file, self._report, self.stop)
+        except FetchStoppedError:
+            return
+        with self._lock:
+            plan.record.learn(hub_file, file)
+            write_source_record(plan.folder, plan.record)
+
+    def _report(self, arrived: int, _size: int, path: str) -> None:
+        """Bytes of all files together, and the file that grew."""
+        with self._lock:
+            self._arrived[path] = arrived
+            if self._progress is not None:
+                self._progress(sum(self._arrived.values()), self._total, path)
 
 
 def unpack_archives(source: DataSource, folder: Path, progress: Any = None) -> None:

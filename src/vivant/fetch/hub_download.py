@@ -2,48 +2,75 @@
 
 The hub's own client removes the part of a file that it had when it stops, and these files are gigabytes. So its
 session, headers and errors are used here, and the part is kept beside the file's place, named by the checksum that
-the whole must have: a later call asks for the rest of it, and a part of another version is never continued.
+the whole must have: a later call asks for the rest of it, and a part of another version is never continued. Large files
+that are not begun yet come through the hub's chunk store (xet), where the client has it.
 """
 
 from __future__ import annotations
 
 import fcntl
-import time
+import threading
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from vivant.core.errors import DataError, is_connection_fault
+from vivant.core.errors import DataError
 from vivant.core.progress import ProgressCallback
+from vivant.fetch.hub_client import build_headers, fetch_with_xet
+from vivant.fetch.retrying import TRIES, announce_wait, find_wait
 from vivant.fetch.source_record import HubFile
 
 _PIECE = 1 << 20
-_TRIES = 5
-"""In a row without one byte."""
-_PATIENCE = 1.0
-"""Seconds before the first of them is repeated; doubled each time."""
-_PASSING = (408, 429, 500, 502, 503, 504)
+_XET_FROM = 10 << 20
+"""Bytes from which the chunk store is worth asking."""
 
 
-def download(url: str, hub_file: HubFile, path: Path, progress: ProgressCallback | None = None) -> None:
-    """Bring a file to `goal`, going on from what an earlier call left; only a whole and right one gets there."""
+class FetchStoppedError(Exception):
+    """Another file failed, so that this one is not fetched on."""
+
+
+def download(
+    url: str,
+    hub_file: HubFile,
+    path: Path,
+    progress: ProgressCallback | None = None,
+    stop: threading.Event | None = None,
+) -> None:
+    """Bring a file to `path`, going on from what an earlier call left; only a whole and right one gets there.
+
+    Args:
+        url: Where the hub has it.
+        hub_file: Its size and checksum.
+        path: Where it goes.
+        progress: Told how many bytes of the file are there.
+        stop: Ends the download between two pieces, with `FetchStoppedError`.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     part = _part(hub_file, path)
+    stop = stop or threading.Event()
+    if not part.exists() and hub_file.sha256 and hub_file.size >= _XET_FROM:
+        _try_xet(url, hub_file, part, progress)
     failures = 0
     while (arrived := _size(part)) < hub_file.size or not part.exists():
         trouble: Exception = DataError(
             f"{path}: the hub sent {arrived} of {hub_file.size} bytes; run the command again"
         )
+        seconds: float | None = 0.0
         try:
-            _continue_download(url, hub_file, part, progress)
+            _continue_download(url, hub_file, part, progress, stop)
+        except FetchStoppedError:
+            raise
         except Exception as error:
-            if not (is_connection_fault(error) or _status(error) in _PASSING):
-                raise
             trouble = error
-        failures = 0 if _size(part) > arrived else failures + 1
-        if failures >= _TRIES:
+            failures = 1 if _size(part) > arrived else failures + 1
+            seconds = find_wait(error, failures)
+        else:
+            failures = 0 if _size(part) > arrived else failures + 1
+            seconds = None if failures >= TRIES else 0.0
+        if seconds is None:
             raise trouble
-        if failures:
-            time.sleep(_PATIENCE * 2 ** (failures - 1))
+        announce_wait(seconds)
+        if stop.wait(seconds):
+            raise FetchStoppedError
     if not hub_file.fits(part):
         part.unlink()
         raise DataError(
@@ -61,16 +88,32 @@ def _part(hub_file: HubFile, path: Path) -> Path:
     return path.with_name(f".{path.name}.{(hub_file.sha256 or hub_file.blob)[:12]}.part")
 
 
-def _continue_download(url: str, hub_file: HubFile, part: Path, progress: ProgressCallback | None) -> None:
+def _try_xet(url: str, hub_file: HubFile, part: Path, progress: ProgressCallback | None) -> None:
+    """The whole file at once into a place of its own: what is begun there does not grow from the front."""
+
+    def report(arrived: int) -> None:
+        if progress is not None:
+            progress(arrived, hub_file.size, hub_file.path)
+
+    whole = part.with_suffix(".xet")
+    with whole.open("ab") as file:
+        _reserve(file, part)
+        if fetch_with_xet(url, whole, hub_file.size, report):
+            whole.replace(part)
+            report(hub_file.size)
+        else:
+            whole.unlink(missing_ok=True)
+
+
+def _continue_download(
+    url: str, hub_file: HubFile, part: Path, progress: ProgressCallback | None, stop: threading.Event
+) -> None:
     from huggingface_hub import constants, get_session
-    from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented there, yet not in `__all__`
-        build_hf_headers,
-        hf_raise_for_status,
-    )
+    from huggingface_hub.utils import hf_raise_for_status  # type: ignore[attr-defined]  # documented, not in `__all__`
 
     arrived = _size(part)
     # As it is: a range of what a server compresses on the way is not a range of the file.
-    headers = {**build_hf_headers(), "Accept-Encoding": "identity"}
+    headers = {**build_headers(), "Accept-Encoding": "identity"}
     if arrived:
         headers["Range"] = f"bytes={arrived}-"
     seconds = float(constants.HF_HUB_DOWNLOAD_TIMEOUT)
@@ -84,6 +127,8 @@ def _continue_download(url: str, hub_file: HubFile, part: Path, progress: Progre
             if not continued:
                 file.truncate(0)
             for piece in answer.iter_bytes(_PIECE):
+                if stop.is_set():
+                    raise FetchStoppedError
                 file.write(piece)
                 if progress is not None:
                     progress(file.tell(), hub_file.size, hub_file.path)
@@ -95,11 +140,6 @@ def _reserve(file: BinaryIO, part: Path) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         raise DataError(f"{part.parent}: another process is fetching into it; wait for it") from error
-
-
-def _status(error: Exception) -> int | None:
-    response: Any = getattr(error, "response", None)
-    return response.status_code if response is not None else None
 
 
 def _size(part: Path) -> int:

@@ -10,7 +10,7 @@ from vivant.core.types import ClipTiming, Picture, Sound
 from vivant.media.frame_cache import SILENT, FrameCache, FrameTable, flaw_name, frame_name, sound_name
 from vivant.media.frame_selection import FrameSelection, select_frames, select_window
 
-UNDECODABLE, DAMAGED = b"undecodable", b"damaged"
+UNDECODABLE, DAMAGED, AFTER_DAMAGE = b"undecodable", b"damaged", b"after damage"
 
 
 class LoadedFrames(Struct, frozen=True, eq=False):
@@ -43,7 +43,7 @@ def read_cached_frames(
         return None
     timeline = table.timeline()
     indices = select_frames(timeline, want, name)
-    pictures, damaged = [], 0
+    pictures, damaged, after = [], 0, 0
     for index in indices:
         data = cache.read(sha256, frame_name(want.policy, index))
         flaw = cache.read(sha256, flaw_name(want.policy, index))
@@ -52,7 +52,8 @@ def read_cached_frames(
             if flaw == UNDECODABLE:
                 continue
             return None
-        damaged += flaw is not None
+        damaged += flaw is not None and flaw != AFTER_DAMAGE
+        after += flaw == AFTER_DAMAGE
         pictures.append(Picture(data, header.media_type, header.width, header.height, timeline.time(index)))
     if not pictures:
         raise MediaError(f"{name}: none of the {len(indices)} frames wanted can be decoded; fetch it again")
@@ -60,6 +61,7 @@ def read_cached_frames(
     notes = [table.info.note] if table.info.note else []
     notes += [f"{lost} of {len(indices)} frames undecodable"] if lost else []
     notes += [f"{damaged} of {len(indices)} frames damaged"] if damaged else []
+    notes += [f"{after} of {len(indices)} frames follow damage and may show it"] if after else []
     cache.touch(sha256)
     return LoadedFrames(tuple(pictures), measure_timing(table, want, name), "; ".join(notes))
 

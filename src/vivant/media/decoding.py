@@ -31,9 +31,18 @@ _SKIPPING = frozenset(("h264", "hevc", "mpeg2video", "mpeg4"))
 
 
 def decode_frames(
-    path: str, name: str, scan: VideoScan, frames: Iterable[int], threads: int = 0
+    path: str,
+    name: str,
+    scan: VideoScan,
+    frames: Iterable[int],
+    threads: int = 0,
+    on_damage: Callable[[], None] | None = None,
 ) -> Iterator[tuple[int, VideoFrame | None]]:
-    """Each wanted frame by its index, once, in the file's own order; None for what cannot be decoded."""
+    """Each wanted frame by its index, once, in the file's own order; None for what cannot be decoded.
+
+    `on_damage` is called where a part of the file that was read is damaged, wanted or not: frames after it may show
+    what is left of it (`find_frames_after_damage`).
+    """
     indices = sorted(set(frames))
     if not indices:
         return
@@ -44,18 +53,81 @@ def decode_frames(
             container = files.enter_context(open_media(path, name))
             return container, video_stream(container, name, threads)
 
+        report = on_damage or (lambda: None)
         if scan.packets is None:
-            yield from _decode_by_counting(*reopen(), indices)
+            yield from _decode_by_counting(*reopen(), indices, report)
         else:
-            yield from _decode_by_seeking(_Index(scan.packets), reopen, indices)
+            yield from _decode_by_seeking(_Index(scan.packets), reopen, indices, report)
+
+
+def find_frames_after_damage(path: str, name: str, scan: VideoScan, frames: Iterable[int]) -> set[int]:
+    """Those frames that build upon a damaged part: decoded after it, with no whole keyframe in between.
+
+    A decoder shows them as if nothing were wrong, with the damage smeared into them.
+    """
+    indices = sorted(set(frames))
+    with open_media(path, name) as container:
+        if scan.packets is None:
+            return _find_after_by_counting(container, video_stream(container, name, 1), indices)
+    with ExitStack() as files:
+
+        def reopen() -> tuple[InputContainer, VideoStream]:
+            files.close()
+            container = files.enter_context(open_media(path, name))
+            # In one thread, an error belongs to the packet that was just sent.
+            return container, video_stream(container, name, 1)
+
+        index = _Index(scan.packets)
+        reader = _Reader(index, reopen)
+        positions = {pts: position for position, pts in enumerate(index.pts)}
+        after: set[int] = set()
+        for start, wanted in _group_by_key(index, indices).items():
+            reader.failed.clear()
+            for frame in reader.run(start, set(range(start, max(wanted) + 1)), None):
+                if frame.is_corrupt and frame.pts in positions:
+                    reader.failed.append(positions[frame.pts])
+            damage = min((position for position in reader.failed if position >= start), default=None)
+            if damage is not None:
+                after |= {number for position, number in wanted.items() if position > damage}
+        return after
+
+
+def _find_after_by_counting(
+    container: InputContainer, stream: VideoStream, indices: Sequence[int]
+) -> set[int]:
+    wanted, after = set(indices), set()
+    damaged, number = False, 0
+    for frame in iter_frames(container, stream):
+        if frame is None or frame.is_corrupt:
+            damaged = True
+        elif frame.key_frame:
+            damaged = False
+        elif damaged and number in wanted:
+            after.add(number)
+        number += frame is not None
+    return after
+
+
+def _group_by_key(index: _Index, indices: Sequence[int]) -> dict[int, dict[int, int]]:
+    """Wanted frames by the keyframe to start from: the position of each in the order of decoding, and its number."""
+    groups: dict[int, dict[int, int]] = {}
+    for number in indices:
+        position = index.position(number)
+        groups.setdefault(index.key_before(position), {})[position] = number
+    return dict(sorted(groups.items()))
 
 
 def _decode_by_counting(
-    container: InputContainer, stream: VideoStream, indices: Sequence[int]
+    container: InputContainer, stream: VideoStream, indices: Sequence[int], on_damage: Callable[[], None]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     remaining = set(indices)
-    frames = (frame for frame in iter_frames(container, stream) if frame is not None)
-    for number, frame in enumerate(frames):
+    number = -1
+    for frame in iter_frames(container, stream):
+        if frame is None or frame.is_corrupt:
+            on_damage()
+        if frame is None:
+            continue
+        number += 1
         if number in remaining:
             remaining.discard(number)
             yield number, frame
@@ -66,18 +138,23 @@ def _decode_by_counting(
 
 
 def _decode_by_seeking(
-    index: _Index, reopen: Callable[..., tuple[InputContainer, VideoStream]], indices: Sequence[int]
+    index: _Index,
+    reopen: Callable[..., tuple[InputContainer, VideoStream]],
+    indices: Sequence[int],
+    on_damage: Callable[[], None],
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     reader = _Reader(index, reopen)
     remaining = {index.pts[index.position(i)]: i for i in indices}
-    runs: dict[int, set[int]] = {}
-    for i in indices:
-        runs.setdefault(index.key_before(index.position(i)), set()).add(index.position(i))
-    starts = sorted(runs)
+    runs = _group_by_key(index, indices)
+    starts = list(runs)
     for start, following in zip(starts, [*starts[1:], None], strict=True):
-        for frame in reader.run(start, runs[start], following):
+        for frame in reader.run(start, set(runs[start]), following):
+            if frame.is_corrupt:
+                on_damage()
             if frame.pts in remaining:
                 yield remaining.pop(frame.pts), frame
+    if reader.failed or remaining:
+        on_damage()
     if not remaining:
         return
     # Some streams need more than one keyframe's distance to recover, and decoding in several threads loses
@@ -135,6 +212,8 @@ class _Reader:
         self._index = index
         self._reopen = reopen
         self._seekable = True
+        self.failed: list[int] = []
+        """Where packets are that could not be decoded; in one thread, exactly these."""
         self._full = False
         """The decoder still holds frames of the run before, which leads up to this one."""
         self._rewind()
@@ -165,11 +244,19 @@ class _Reader:
             packet = self._read()
             if packet is None:
                 break
-            yield from _decode(context, packet)
+            yield from self._decode(context, packet)
         self._full = following is not None and 0 <= following - self._next <= _DECODE_ON
         if not self._full:
-            yield from _decode(context, None)
+            yield from self._decode(context, None)
             context.flush_buffers()
+
+    def _decode(self, context: VideoCodecContext, packet: Packet[VideoStream] | None) -> list[VideoFrame]:
+        try:
+            return context.decode(packet)
+        except (av.FFmpegError, EOFError):
+            # A damaged packet. The frames that depend on it are missed, and reported, by whoever wanted them.
+            self.failed.append(self._next - 1)
+            return []
 
     def _rewind(self) -> None:
         self._container, self._stream = self._reopen()
@@ -219,11 +306,3 @@ class _Reader:
         except av.FFmpegError:
             return False
         return False
-
-
-def _decode(context: VideoCodecContext, packet: Packet[VideoStream] | None) -> list[VideoFrame]:
-    try:
-        return context.decode(packet)
-    except (av.FFmpegError, EOFError):
-        # A damaged packet. The frames that depend on it are missed, and reported, by whoever wanted them.
-        return []

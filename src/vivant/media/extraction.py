@@ -8,8 +8,8 @@ from pathlib import Path
 
 from vivant.core.types import FramePolicy
 from vivant.media.audio import write_wav
-from vivant.media.cached_media import DAMAGED, UNDECODABLE
-from vivant.media.decoding import decode_frames
+from vivant.media.cached_media import AFTER_DAMAGE, DAMAGED, UNDECODABLE
+from vivant.media.decoding import decode_frames, find_frames_after_damage
 from vivant.media.encoding import FrameEncoder
 from vivant.media.frame_cache import SILENT, FrameCache, encoding_key, flaw_name, frame_name, sound_name
 from vivant.media.frame_selection import FrameSelection, select_frames
@@ -44,13 +44,21 @@ def extract_frames(
             if not _has(cache, sha256, want.policy, index):
                 todo.setdefault(index, {})[encoding_key(want.policy)] = want.policy
     encoder = FrameEncoder()
-    for index, frame in decode_frames(path, name, scan, todo, threads):
+    damages: list[bool] = []
+    flawed: set[int] = set()
+    for index, frame in decode_frames(path, name, scan, todo, threads, lambda: damages.append(True)):
+        if frame is None or frame.is_corrupt:
+            flawed.add(index)
         for policy in todo[index].values():
             if frame is None or frame.is_corrupt:
                 flaw = UNDECODABLE if frame is None else DAMAGED
                 cache.write(sha256, flaw_name(policy, index), flaw)
             if frame is not None:
                 cache.write(sha256, frame_name(policy, index), encoder.encode(frame, policy))
+    if damages:
+        for index in find_frames_after_damage(path, name, scan, todo) - flawed:
+            for policy in todo[index].values():
+                cache.write(sha256, flaw_name(policy, index), AFTER_DAMAGE)
     return len(todo)
 
 

@@ -62,7 +62,6 @@ class HttpClient:
             skip_auto_headers=["User-Agent"],
             max_line_size=_MAX_HEADER,
             max_field_size=_MAX_HEADER,
-            max_headers=1024,
         )
 
     async def close(self) -> None:

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -36,6 +36,8 @@ _TYPES = {
 """Statuses that an error means which comes without a number."""
 _ECHOES = {"input", "body", "ctx", "loc", "flagged_input", "prompt", "messages", "url"}
 """Fields in which servers send the request back: their content says nothing about the error."""
+_CODES = ("code", "error_code", "status", "status_code")
+"""Fields whose numbers say something; others are sizes and the like."""
 _ENDS: Mapping[str, str] = {
     "no_credit": "{where} has no credit for this account ({answer}). Add credit, then run the same command to go on",
     "day_quota": "{where}: the quota of the day is used up ({answer}). Run the same command tomorrow to go on",
@@ -64,24 +66,32 @@ class ErrorWords(Struct, frozen=True, forbid_unknown_fields=True):
 
     kind: Kind
     words: tuple[str, ...]
+    statuses: tuple[int, ...] = ()
+    """Only with these HTTP statuses; empty: with any."""
+
+
+class _Pattern(NamedTuple):
+    kind: Kind
+    words: re.Pattern[str]
+    statuses: tuple[int, ...]
 
 
 @cache
-def _load_patterns() -> tuple[tuple[Kind, re.Pattern[str]], ...]:
+def _load_patterns() -> tuple[_Pattern, ...]:
     kinds = read_resource("vivant.models", "server_errors.yaml", tuple[ErrorWords, ...])
     return tuple(
-        (
-            entry.kind,
-            re.compile("|".join(f"(?:{word})" for word in entry.words), re.IGNORECASE | re.MULTILINE),
-        )
+        _Pattern(entry.kind, re.compile("|".join(entry.words), re.IGNORECASE | re.MULTILINE), entry.statuses)
         for entry in kinds
     )
 
 
-def find_kind(data: bytes) -> Kind | None:
+def find_kind(data: bytes, status: int = 400) -> Kind | None:
     """The kind of refusal that an error's words tell; None where they tell none."""
     words = _read_words(data)
-    return next((kind for kind, pattern in _load_patterns() if pattern.search(words)), None)
+    for pattern in _load_patterns():
+        if (not pattern.statuses or status in pattern.statuses) and pattern.words.search(words):
+            return pattern.kind
+    return None
 
 
 def classify_error(
@@ -100,7 +110,7 @@ def classify_error(
         shown: the body without secrets, for the message; `data` where there are none.
     """
     answer = f"HTTP {status}: {read_error_message(data if shown is None else shown)}"
-    kind = find_kind(data)
+    kind = find_kind(data, status)
     if kind is None:
         kind = {401: "bad_key", 402: "no_credit", 413: "too_long"}.get(status)  # type: ignore[assignment]
     if kind == "too_long" or kind == "refused":
@@ -202,12 +212,12 @@ def _read_words(data: bytes) -> str:
 def _walk(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         yield value[:4_000]
-    elif isinstance(value, int):
-        yield str(value)
     elif depth < 8 and isinstance(value, dict):
         for name, content in value.items():
             yield str(name)
-            if name not in _ECHOES:
+            if isinstance(content, int) and name in _CODES:
+                yield str(content)
+            elif name not in _ECHOES:
                 yield from _walk(content, depth + 1)
     elif depth < 8 and isinstance(value, list):
         for content in value[:50]:

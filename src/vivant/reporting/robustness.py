@@ -273,7 +273,7 @@ def build_controls_table(
         *effects.notes,
         "Left: of the points above chance that the model has when it sees everything, the share that it keeps "
         "(cluster bootstrap). A dash: the score itself is not surely above chance, so there is nothing to share.",
-        f"p: paired tests, Holm's correction over {len(effects.effects)} of them; the interval is of the difference.",
+        "p: paired tests, Holm's correction within each benchmark; the interval is of the difference.",
     ]
     return Table(
         title=f"What is left without …, protocol {protocol}",

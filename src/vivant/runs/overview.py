@@ -8,12 +8,18 @@ from typing import Any
 import msgspec
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import SHRUNK
 from vivant.metrics.intervals import Method
+from vivant.runs.published_rows import (
+    PublishedOption,
+    PublishedSelection,
+    list_selections,
+    select_published,
+)
 from vivant.runs.run import Run, common_protocol
 
 
@@ -44,7 +50,7 @@ def build_overview(
     protocol: Protocol | None = None,
     by: Sequence[str] = (),
     where: Sequence[str] = (),
-    published: bool = False,
+    published: PublishedOption = False,
     *,
     chance_corrected: bool = False,
     intervals: Method = "auto",
@@ -57,7 +63,7 @@ def build_overview(
         protocol: `paper` or `strict`; None takes the first that all benchmarks have.
         by: Facets to group by. A run that has none of them keeps one line.
         where: Conditions on samples, as `facet=value`.
-        published: Add the papers' own figures.
+        published: Add the papers' own figures; `exact` adds rows whose recipe a run was asked by.
         chance_corrected: Add the score with chance as 0.
         intervals: `auto`, or `bootstrap` to resample clusters.
         values: Scoring settings other than the defaults.
@@ -75,8 +81,8 @@ def build_overview(
             intervals=intervals,
         )
     ]
-    if published:
-        rows += list_published_rows({part.task for part in parts}, by)
+    selections = list_selections(runs, "all" if published is True else published or "none")
+    rows += list_published_rows({part.task for part in parts}, by, selections)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
     settings: dict[str, str] = {}
@@ -126,6 +132,7 @@ def build_overview(
             cells.append(row.run)
         body.append(tuple(cells))
     notes = _notes(runs, parts, rows)
+    notes += [note for selection in selections.values() for note in selection.notes]
     for facet in by:
         without = dict.fromkeys(t.partition("/")[0] for (_, t), facets in lacking.items() if facet in facets)
         if without:
@@ -283,18 +290,22 @@ def _row_notes(part: ScoredRun) -> list[str]:
     return notes
 
 
-def list_published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
+def list_published_rows(
+    tasks: set[str], by: Sequence[str], selections: Mapping[str, PublishedSelection]
+) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
         published_row(figure)
         for task in sorted(tasks)
-        for figure in registry.of_task(task).published.rows()
+        for figure in selections[task.partition("/")[0]].rows
         if figure.task == task and set(figure.group) == set(by)
     ]
 
 
-def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> Table:
-    """A benchmark's own table: `mime:1`."""
+def build_layout(
+    name: str, runs: Sequence[Run], protocol: Protocol | None, published: PublishedOption = False
+) -> Table:
+    """A benchmark's own table: `mime:1`. `published` is for runs on a mini-edition, and for `exact` rows."""
     protocol = common_protocol(runs, protocol)
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
@@ -305,8 +316,22 @@ def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> T
     parts = [p for p in score_runs(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
-    table: Table = benchmark.tables.build(benchmark, short, parts, protocol)
-    return msgspec.structs.replace(table, notes=(*table.notes, *_truncated_notes(parts)))
+    selection = select_published(benchmark, runs, "all" if published is True else published or "auto")
+    table: Table = benchmark.tables.build(selection.restrict(benchmark), short, parts, protocol)
+    full = any(row.source != "measured" for row in table.rows)
+    notes = _truncated_notes(parts)
+    if full or (
+        selection.notes and not selection.rows and _shows_published(benchmark, short, parts, protocol)
+    ):
+        notes += selection.notes
+    return msgspec.structs.replace(table, notes=(*table.notes, *notes))
+
+
+def _shows_published(benchmark: Benchmark, name: str, parts: Sequence[ScoredRun], protocol: Protocol) -> bool:
+    """Whether a layout has published rows at all: only then is it worth a note that they are left out."""
+    return any(
+        row.source != "measured" for row in benchmark.tables.build(benchmark, name, parts, protocol).rows
+    )
 
 
 def _truncated_notes(parts: Sequence[ScoredRun]) -> list[str]:

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -138,7 +138,7 @@ class Run:
         *,
         protocol: Protocol | None = None,
         values: Mapping[str, Any] | None = None,
-        published: bool = False,
+        published: bool | Literal["exact"] = False,
         chance_corrected: bool = False,
     ) -> Table:
         """Scores with intervals, n, errors and unparsed replies: one line per task and group.
@@ -148,7 +148,7 @@ class Run:
             where: Conditions on samples, as `facet=value`.
             protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
             values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
-            published: Add the papers' own figures.
+            published: Add the papers' own figures; `exact` adds rows whose recipe the run was asked by.
             chance_corrected: Add the score with chance as 0.
         """
         from vivant.runs.overview import build_overview
@@ -296,10 +296,10 @@ class Run:
         self, protocol: Protocol, settings: Mapping[str, Any], variant: str, *, stored: bool
     ) -> dict[str, StoredRows]:
         """The rows of each task that can be scored, with stored scores or new ones."""
-        from vivant.runs.stored_rows import RunIndex
+        from vivant.runs.stored_rows import RowIndex
 
         tasks = self.manifest.tasks if stored else self._check_scorable()
-        index = RunIndex(self.dir)
+        index = RowIndex(self.dir)
         joined = {task: index.join(task) for task in tasks}
         path = self.dir.score_file(protocol, variant)
         if stored:

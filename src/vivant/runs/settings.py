@@ -54,9 +54,6 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
 def _list_words(settings: RunSettings) -> Iterator[str]:
     frames, decoding, default = settings.frames, settings.decoding, Decoding()
-    thinking = settings.model.get("thinking")
-    thinking = {**settings.model, **(thinking if isinstance(thinking, Mapping) else {})}
-    effort = thinking.get("effort") or thinking.get("reasoning_effort")
     yield settings.control if settings.control != "none" else ""
     yield {
         "count": f"{frames.count} frames" if frames.count != FramePolicy().count else "",
@@ -67,8 +64,7 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     yield f"at most {frames.cap} frames" if frames.cap else ""
     yield f"side {frames.longest_side}" if frames.longest_side else ""
     yield f"limit {settings.limit}" if settings.limit else ""
-    yield f"effort {effort}" if effort else ""
-    yield "no thinking" if thinking.get("off") else ""
+    yield _describe_thinking(settings.model)
     yield from settings.where
     yield from (f"{name}={value}" for name, value in settings.variant.items() if name != "answers")
     yield f"repeat {settings.repeat}" if settings.repeat != 1 else ""
@@ -78,6 +74,55 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     yield f"{decoding.max_tokens} tokens" if decoding.max_tokens else ""
     yield f"seed {settings.seed}" if settings.seed else ""
     yield "own prompts" if settings.wording else ""
+
+
+def make_frame_policy(options: Mapping[str, Any]) -> FramePolicy:
+    """Which frames are shown, and how, from a run's options by name; None and missing are the defaults."""
+    usual = FramePolicy()
+    policy = FramePolicy(
+        longest_side=options.get("longest_side"),
+        spread=options.get("spread") or usual.spread,
+        quality=options.get("jpeg_quality") or usual.quality,
+    )
+    replace = msgspec.structs.replace
+    if options.get("fps") is not None:
+        return replace(policy, select="fps", fps=options["fps"], cap=options.get("max_frames"))
+    if options.get("every") is not None:
+        start = options.get("every_start") or usual.every_start
+        cap = options.get("max_frames")
+        return replace(policy, select="every", every=options["every"], every_start=start, cap=cap)
+    return replace(policy, count=options.get("frames") or usual.count)
+
+
+def make_decoding(decoding: Decoding, options: Mapping[str, Any]) -> Decoding:
+    """How the model writes: `decoding`, with what options name over it; `server` leaves a setting out."""
+    left_out = {"max_tokens": 0, "temperature": None}
+    changes: dict[str, Any] = {
+        name: unset if options[name] == "server" else options[name]
+        for name, unset in left_out.items()
+        if options.get(name) is not None
+    }
+    return msgspec.structs.replace(decoding, **changes)
+
+
+def _describe_thinking(identity: Mapping[str, Any]) -> str:
+    """`effort high`, `no thinking`, `thinking 4000`, from what a model's identity says it is sent."""
+    thinking = identity.get("thinking")
+    thinking = thinking if isinstance(thinking, Mapping) else {}
+    for name, value in _list_leaves({**identity, **thinking}):
+        if name.endswith("effort") and isinstance(value, str):
+            return "no thinking" if value == "none" else f"effort {value}"
+        if (name in ("enable_thinking", "thinking") and value is False) or value == "disabled":
+            return "no thinking"
+    return f"thinking {thinking['budget']}" if thinking.get("budget") else ""
+
+
+def _list_leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _list_leaves(inner, str(key))
+    else:
+        yield name, value
 
 
 def digest(value: Any) -> str:

@@ -28,7 +28,7 @@ ScoredRow = tuple[Sample, Record | None, Score]
 Joined = tuple[Sample, Record | None, str]
 
 
-class RunIndex:
+class RowIndex:
     """Where a run's samples and records are, and what they are joined by."""
 
     def __init__(self, directory: RunDir) -> None:
@@ -182,4 +182,4 @@ class _Columns:
         return np.array([np.array(column, np.int64) for column in self._columns])
 
 
-__all__ = ["JoinedRows", "RunIndex", "ScoredRow", "StoredRows"]
+__all__ = ["JoinedRows", "RowIndex", "ScoredRow", "StoredRows"]

@@ -189,10 +189,17 @@ def build_completion(reply: Reply, model: str) -> dict[str, Any]:
     return {**_head(model, "chat.completion"), "choices": [choice], "usage": count_tokens(reply)}
 
 
-def count_tokens(reply: Reply) -> dict[str, int]:
+def count_tokens(reply: Reply) -> dict[str, Any]:
     """Tokens; 0 where the model does not count them."""
     prompt, reply_tokens = reply.tokens_in or 0, reply.tokens_out or 0
-    return {"prompt_tokens": prompt, "completion_tokens": reply_tokens, "total_tokens": prompt + reply_tokens}
+    counts = {
+        "prompt_tokens": prompt,
+        "completion_tokens": reply_tokens,
+        "total_tokens": prompt + reply_tokens,
+    }
+    if reply.tokens_thinking is None:
+        return counts
+    return {**counts, "completion_tokens_details": {"reasoning_tokens": reply.tokens_thinking}}
 
 
 def stream_events(reply: Reply, model: str, *, with_usage: bool) -> Iterator[bytes]:

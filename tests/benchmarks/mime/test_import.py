@@ -170,7 +170,13 @@ def test_missing_rows_are_counted_and_paths_and_ids_join(tmp_path: Path) -> None
             ("gemini-1.5-flash", "zero-shot"),
         ),
         ("cot/all/raw_ff_qwen25vl_Qwen_Qwen2.5-VL-3B-Instruct.json", ("Qwen/Qwen2.5-VL-3B-Instruct", "cot")),
+        (
+            "zero-shot/all/score_ff_internvl2_5_OpenGVLab_InternVL2_5-8B.csv",
+            ("OpenGVLab/InternVL2_5-8B", "zero-shot"),
+        ),
         ("few-shot/score_ff_internvl_OpenGVLab_InternVL2_5-8B.csv", ("OpenGVLab/InternVL2_5-8B", "few-shot")),
+        ("few-shot/all/score_mcq_openai-few-shot.csv", ("gpt-4o-mini", "few-shot")),
+        ("few-shot/all/video-gemini-few-shot-mcq-final.json", ("gemini-1.5-flash", "few-shot")),
         ("answers.json", ("", "")),
     ],
 )

@@ -26,6 +26,7 @@ from vivant.benchmarks.base import Protocol, Published, ScoredRun
 from vivant.benchmarks.mime import failures, ttest
 from vivant.benchmarks.mime.cells import group_runs
 from vivant.benchmarks.mime.names import VARIANTS
+from vivant.benchmarks.mime.result_names import format_result_name
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Table, format_cell, to_csv, to_json, to_latex, to_markdown, to_text
@@ -373,6 +374,42 @@ def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
     assert [(row["instance_id"], row["correct"]) for row in written] == [
         (str(i), "False") for i in range(len(data))
     ]
+
+
+@pytest.mark.parametrize(
+    ("model", "style", "name"),
+    [
+        ("openai/gpt-4o-mini", "zero-shot", "openai_gpt-4o-mini"),
+        ("gpt-4o-mini-2024-07-18", "cot", "openai_gpt-4o-mini"),
+        ("openai/gpt-4o-mini", "few-shot", "openai-few-shot"),
+        ("google/gemini-1.5-flash", "few-shot", "gemini-few-shot"),
+        ("vllm/OpenGVLab/InternVL2_5-8B", "cot", "internvl2_5_OpenGVLab_InternVL2_5-8B"),
+        ("microsoft/Phi-3.5-vision-instruct", "zero-shot", "phi35_microsoft_Phi-3.5-vision-instruct"),
+        ("Qwen/Qwen2-VL-7B-Instruct", "zero-shot", "qwen2vl_Qwen_Qwen2-VL-7B-Instruct"),
+        ("Qwen/Qwen2.5-VL-72B-Instruct", "zero-shot", "qwen25vl_Qwen_Qwen2.5-VL-72B-Instruct"),
+        ("me/mine", "zero-shot", "vivant_me_mine"),
+    ],
+)
+def test_exports_bear_the_names_that_the_aggregation_script_knows(model: str, style: str, name: str) -> None:
+    assert format_result_name(model, style) == name
+
+
+def test_samples_that_a_run_left_out_keep_their_place_without_a_score(tmp_path: Path) -> None:
+    """The repository joins by position: few-shot runs leave demonstrations out, and rows must not move up."""
+    data = load_samples(tmp_path, "mime/mcq", make_edition(real=False))
+    rows = tuple(
+        (s, None, Score(key=f"mime/mcq/{s.id}", task="mime/mcq", id=s.id, status="scored", value=1.0))
+        for s in data[1::2]
+    )
+    run = ScoredRun(
+        run="r", model="m", style="few-shot", task="mime/mcq", protocol="paper", rows=rows, root=str(tmp_path)
+    )
+    (path,) = MIME.native.export([run], "mime-score", tmp_path / "out")
+    with path.open() as file:
+        written = list(csv.DictReader(file))
+    assert [row["is_correct"] for row in written] == ["", "1"] * (len(data) // 2)
+    imported = read_import(path, data, "mime/mcq")
+    assert [record.id for record in imported.records] == [sample.id for sample in data[1::2]]
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:

@@ -229,7 +229,7 @@ def test_the_release_in_two_forms_is_one_set_where_they_agree(tmp_path: Path) ->
     assert [sample.id for sample in load(tmp_path)] == ["0", "1", "2", "3", "4"]
     changed = [*ITEMS[:3], {**ITEMS[3], "correctAnswer": "(D)"}, ITEMS[4]]
     polars.DataFrame(changed).write_parquet(shard)
-    refuse(tmp_path, "do not agree: question_idx 3 has other key", "give one of them with --data")
+    refuse(tmp_path, "do not agree: question_idx 3 has other key", "give one with --data")
 
 
 def test_ids_are_numbers_or_texts_alike(tmp_path: Path) -> None:

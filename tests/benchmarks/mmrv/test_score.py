@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.mmrv_kit import make_record, make_sample
+from vivant.benchmarks.base import ScoreSettings
+from vivant.benchmarks.mmrv import MMRV
 from vivant.benchmarks.mmrv.score import (
     BOXED,
     BRACKETS,
@@ -21,6 +23,7 @@ from vivant.benchmarks.mmrv.score import (
     extract_letter,
     score_record,
 )
+from vivant.core.errors import UsageError
 
 OPTIONS = "ABCDEFGHIJ"
 
@@ -166,3 +169,34 @@ def test_a_stored_answer_stands_in_paper_alone() -> None:
     assert score_record(sample, agreeing, "paper").rule == BRACKETS
     empty = make_record(sample, "[[C]]", extra={"final_answer": ""})
     assert score_record(sample, empty, "paper").answer == "C"
+
+
+@pytest.mark.parametrize(
+    ("extraction", "fallback", "text", "letter"),
+    [
+        ("chain", "none", "[[A]] then [[B]]", "A"),
+        ("last", "none", "[[A]] then [[B]]", "B"),
+        ("brackets", "none", "\\boxed{C}", ""),
+        ("boxed", "none", "\\boxed{C}", "C"),
+        ("boxed", "none", "It is D", ""),
+        ("last-chain", "none", "It is D", "D"),
+        ("brackets", "anywhere", "perhaps (b), or (c) x", "C"),
+        ("brackets", "anywhere", "I cannot say", "A"),
+        ("brackets", "anywhere", "??", ""),
+    ],
+)
+def test_the_rules_of_the_scripts_and_of_the_accuracy_script(
+    extraction: str, fallback: str, text: str, letter: str
+) -> None:
+    sample = make_sample()
+    settings = ScoreSettings(protocol="paper", values={"extraction": extraction, "fallback": fallback})
+    (score,) = MMRV().score([(sample, make_record(sample, text))], settings)
+    assert score.answer == letter
+    assert (score.status == "unparsed") == (not letter)
+
+
+def test_an_unknown_rule_is_an_error() -> None:
+    sample = make_sample()
+    settings = ScoreSettings(protocol="paper", values={"extraction": "lst"})
+    with pytest.raises(UsageError, match="did you mean 'last'"):
+        MMRV().score([(sample, make_record(sample, "x"))], settings)

@@ -30,7 +30,8 @@ Benchmarks are read by their tables. Here the tables of the five are recomputed 
 of which {holds} hold, {fails} do not, and {open} cannot be settled from what is public. Each comes with its
 arithmetic, so that anyone can redo it. None of it speaks against using the benchmarks: most slips are small, and
 authors may know reasons that their pages do not state. It does say which figures not to lean on, and Vivant's
-protocols follow from it: `paper` reproduces a published figure as it was made, `strict` as it was meant.
+protocols follow from it: `paper` scores replies as a published figure was scored, `strict` as it was meant. Both are
+ways of scoring; how a row was asked is in its recipe (`vivant recipes NAME`).
 
 With the original repositories' files at hand, `vivant audit --data mime=FOLDER` recomputes from them as well.
 """

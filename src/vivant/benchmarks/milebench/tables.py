@@ -17,7 +17,7 @@ from vivant.benchmarks.milebench.datasets import (
     list_group_datasets,
     list_realm_groups,
 )
-from vivant.benchmarks.milebench.published import SOURCE, group_by_model, list_published
+from vivant.benchmarks.milebench.published import SOURCE, group_by_model
 from vivant.benchmarks.summary import natural, published_row, summarise
 from vivant.benchmarks.table_parts import format_interval
 from vivant.core.errors import UsageError
@@ -104,16 +104,19 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
         rows += figures.values()
     measured = len(body)
     for model, values in group_by_model().items():
+        if not benchmark.published.shows(model):
+            continue
         body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
     notes = _build_notes(runs, rows)
-    rows += [published_row(figure) for figure in list_published()]
+    rows += [published_row(figure) for figure in benchmark.published.rows()]
+    beside = len(body) > measured
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
         columns=("model", *columns, *COUNTS),
         body=tuple(body),
-        notes=(_ARITHMETIC, *partial, *notes, f"† Published: {SOURCE}.", _DIAGNOSTIC),
+        notes=(_ARITHMETIC, *partial, *notes, *((f"† Published: {SOURCE}.", _DIAGNOSTIC) if beside else ())),
         rows=tuple(rows),
-        rules=(measured,),
+        rules=(measured,) if beside else (),
     )
 
 

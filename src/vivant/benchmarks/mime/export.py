@@ -1,14 +1,14 @@
 """A run in the repository's own files, so that its scripts can read it.
 
-Those scripts join by position, so every sample of the run keeps its row, answered or not, and MIME and REAL
-go to files of their own, in the folders in which the scripts look.
+Those scripts join by position, so every sample keeps the row that it has in the data, answered or not, and MIME and
+REAL go to files of their own, in the folders in which the scripts look. A sample that the run did not ask has a row
+without a score, which the scripts leave out of means.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ import msgspec
 
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.mime.cells import ScoredItem
-from vivant.core.errors import UsageError
+from vivant.benchmarks.mime.data import load
+from vivant.benchmarks.mime.result_names import format_result_name
+from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import write_atomic
-from vivant.core.types import Option
+from vivant.core.types import Option, Sample, Score
 
 KINDS = ("mime-raw", "mime-score")
 _FOLDERS = {"MIME": ("mime-cropped", "all"), "REAL": ("mime-real-resized", "none")}
-_FAMILIES = {"qwen": "qwen25vl", "phi": "phi35", "internvl": "internvl", "gpt": "openai", "gemini": "gemini"}
 
 
 def export(run: ScoredRun, kind: str, out: Path) -> list[Path]:
@@ -43,22 +44,15 @@ def export(run: ScoredRun, kind: str, out: Path) -> list[Path]:
         folder_out = out / folder / (run.style or "zero-shot") / variants
         if kind == "mime-raw":
             value = _build_raw_choices(items) if task == "mcq" else _build_raw_texts(items)
-            path = folder_out / f"raw_{task}_{_build_suffix(run.model)}.json"
+            path = folder_out / f"raw_{task}_{format_result_name(run.model, run.style)}.json"
             text = msgspec.json.format(msgspec.json.encode(value), indent=4).decode()
         else:
-            path = folder_out / f"score_{task}_{_build_suffix(run.model)}.csv"
-            text = _format_scores(items, task)
+            path = folder_out / f"score_{task}_{format_result_name(run.model, run.style)}.csv"
+            text = _format_scores(items, task, _list_places(run, dataset))
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, text)
         paths.append(path)
     return paths
-
-
-def _build_suffix(model: str) -> str:
-    """`family_model`, as the scripts take their file names apart."""
-    name = re.sub(r"[^A-Za-z0-9._@+-]", "_", model)
-    family = next((family for mark, family in _FAMILIES.items() if mark in name.lower()), "vivant")
-    return name if name.startswith(f"{family}_") else f"{family}_{name}"
 
 
 def _build_raw_choices(items: Sequence[ScoredItem]) -> dict[str, Any]:
@@ -101,22 +95,30 @@ def _build_raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
     return entries
 
 
-def _format_scores(items: Sequence[ScoredItem], task: str) -> str:
+def _list_places(run: ScoredRun, dataset: str) -> list[str]:
+    """The ids of a data set in the order of the data; empty where the data are not there any more."""
+    try:
+        samples = load(Path(run.root), run.task, "") if run.root else []
+    except VivantError:
+        return []
+    return [s.id for s in samples if (s.facets.get("dataset") == "REAL") == (dataset == "REAL")]
+
+
+def _format_scores(items: Sequence[ScoredItem], task: str, places: Sequence[str]) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    if task == "mcq":
-        writer.writerow(["instance_id", "is_correct"])
-        writer.writerows([number, int(score.value == 1.0)] for number, (_, _, score) in enumerate(items))
-    else:
-        writer.writerow(["instance_id", "output_text", "ground_truth", "similarity_score", "correct"])
-        writer.writerows(
-            [
-                number,
-                score.answer,
-                str(list(sample.answers)),
-                score.detail.get("similarity", 0.0),
-                score.value == 1.0,
-            ]
-            for number, (sample, _, score) in enumerate(items)
-        )
+    columns = (
+        ["output_text", "ground_truth", "similarity_score", "correct"] if task == "ff" else ["is_correct"]
+    )
+    writer.writerow(["instance_id", *columns])
+    rows = {sample.id: _format_score(sample, score, task) for sample, _, score in items}
+    order = places if set(rows) <= set(places) else list(rows)
+    writer.writerows([number, *rows.get(name, [""] * len(columns))] for number, name in enumerate(order))
     return buffer.getvalue()
+
+
+def _format_score(sample: Sample, score: Score, task: str) -> list[Any]:
+    if task == "mcq":
+        return [int(score.value == 1.0)]
+    similarity = score.detail.get("similarity", 0.0)
+    return [score.answer, str(list(sample.answers)), similarity, score.value == 1.0]

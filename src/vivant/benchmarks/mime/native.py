@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects, read_
 from vivant.benchmarks.mime import failures, human, positions
 from vivant.benchmarks.mime.names import SampleIndex
 from vivant.benchmarks.mime.prompts import STYLES, is_demonstration
+from vivant.benchmarks.mime.result_names import parse_result_name
 from vivant.benchmarks.mime.text_lists import parse_list, split_texts
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
@@ -138,9 +138,7 @@ def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Import
 def guess_origin(file: Path) -> tuple[str, str]:
     """Model and style as the repository's paths tell them; empty where they do not."""
     style = next((part for part in reversed(file.parts[:-1]) if part in STYLES), "")
-    match = re.fullmatch(r"(?:raw|score)_(?:mcq|ff)_[^_]+_(.+)", file.stem)
-    # The slash of `Qwen/Qwen2.5-VL-7B-Instruct` became an underscore.
-    return (match[1].replace("_", "/", 1) if match else ""), style
+    return parse_result_name(file.stem), style
 
 
 # ── raw files ────────────────────────────────────────────────────────────────────────────────────
@@ -279,8 +277,10 @@ def _read_score(
     reading = ResultFileReader(file, samples, task)
     rows = [row for _, row in iter_csv_rows(file)]
     matched = positions.match_rows(file, rows, reading.index, reading.notes)
+    verdict = "is_correct" if kind == "mcq" else "correct"
     for number, (row, sample) in enumerate(zip(rows, matched, strict=True), 1):
-        take(reading, f"row {number}", sample, row)
+        if row.get(verdict, "?"):  # a row without a verdict keeps the place of a sample that was not asked
+            take(reading, f"row {number}", sample, row)
     return reading.finish()
 
 

@@ -67,9 +67,10 @@ def build_tasks_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark:
     if not body:
         raise UsageError("None of these runs holds a thinking task of mimic; run mimic/thinking")
     measured = len(body)
-    for model, values in published.TASKS.items():
+    shown = {model: values for model, values in published.TASKS.items() if benchmark.published.shows(model)}
+    for model, values in shown.items():
         body.append((model + MARK, *values, None, _mean_of_tasks(values[:-1]), None, None, None))
-    rows += [published_row(figure) for figure in published.list_published() if figure.metric == "accuracy"]
+    rows += [published_row(figure) for figure in benchmark.published.rows() if figure.metric == "accuracy"]
     return Table(
         title="MIMIC-Bench, thinking tasks: accuracy in percent (chance: 25)",
         columns=(
@@ -130,7 +131,7 @@ def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
 # ── mimicking ──
 
 
-def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, _benchmark: Benchmark) -> Table:
+def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """How comments were judged, where judgements are at hand, and what can be said of them without anyone."""
     parts = {
         run: tasks[names.MIMICKING] for run, tasks in _group_tasks(runs).items() if names.MIMICKING in tasks
@@ -162,8 +163,10 @@ def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, _bench
     )
     measured = len(body)
     for model, (share, realism) in published.JUDGED.items():
+        if not benchmark.published.shows(model):
+            continue
         body.append((model + MARK, share, realism, *([None] * (len(_TEXT_COLUMNS) + 2))))
-    rows += [published_row(f) for f in published.list_published() if f.metric != "accuracy"]
+    rows += [published_row(f) for f in benchmark.published.rows() if f.metric != "accuracy"]
     judged_by = "Not judged yet: see `vivant mimic pack`."
     if panels:
         judged_by = f"Judged by {panels[0].name}; intervals and agreement: `vivant mimic score`."

@@ -53,12 +53,13 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
             )
         )
     rules = (len(body),)
-    for model, _, figures in published.list_leaderboard():
+    leaderboard = [
+        line for line in published.list_leaderboard() if benchmark.published.shows(line[0], line[1])
+    ]
+    for model, _, figures in leaderboard:
         scaled = [figure / 100 * TOP for figure in figures]
         body.append((f"{model} †", *figures, "published", *scaled, None, *([None] * len(_TAIL))))
-    rows += [
-        _build_published_row(model, style, figures) for model, style, figures in published.list_leaderboard()
-    ]
+    rows += [_build_published_row(model, style, figures) for model, style, figures in leaderboard]
     names = (*CATEGORIES, "AVG")
     return Table(
         title=_format_title("main", protocol, benchmark),

@@ -58,10 +58,9 @@ def find_question_files(root: Path) -> list[Path]:
     for other in others:
         difference = _find_difference(first, other)
         if difference:
-            names = f"{first[0].relative_to(root)} and {other[0].relative_to(root)}"
+            both = f"{first[0].relative_to(root)} and {other[0].relative_to(root)}"
             raise DataError(
-                f"{root}: {names} both hold MMR-V questions and do not agree: {difference}; "
-                "give one of them with --data"
+                f"{root}: {both} both hold MMR-V questions and do not agree: {difference}; give one with --data"
             )
     return first
 

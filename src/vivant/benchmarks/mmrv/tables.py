@@ -83,11 +83,13 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
         )
     rules: list[int] = []
     for style in ("zero-shot", "cot", "human"):
-        rules.append(len(body))
-        body += _list_published_lines(style)
-        rows += _list_published_rows(style)
-    notes = _build_notes(runs, beside_paper=True)
-    notes.append("The paper gives video types for direct answers alone.")
+        lines = _list_published_lines(style, benchmark)
+        rules += [len(body)] * bool(lines)
+        body += lines
+        rows += _list_published_rows(style, benchmark)
+    notes = _build_notes(runs, beside_paper=bool(rules))
+    if rules:
+        notes.append("The paper gives video types for direct answers alone.")
     unknown_types = {row.group["type"] for row in rows if "type" in row.group} - set(names.VIDEO_TYPES)
     if unknown_types:
         notes.append(
@@ -104,14 +106,14 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
     )
 
 
-def _list_published_rows(style: str) -> list[Row]:
+def _list_published_rows(style: str, benchmark: Benchmark) -> list[Row]:
     size = 200 if style == "human" else FULL_SIZE
-    return [published_row(figure, size) for figure in published.list_published() if figure.style == style]
+    return [published_row(figure, size) for figure in benchmark.published.rows() if figure.style == style]
 
 
-def _list_published_lines(style: str) -> list[tuple[Cell, ...]]:
+def _list_published_lines(style: str, benchmark: Benchmark) -> list[tuple[Cell, ...]]:
     lines: dict[str, list[float]] = {}
-    for figure in published.list_published():
+    for figure in benchmark.published.rows():
         if figure.style == style:
             lines.setdefault(figure.model, []).append(figure.value)
     size = 200 if style == "human" else FULL_SIZE
@@ -245,6 +247,8 @@ def build_frame_points_table(
         body.append((run.model, run.style, count, total.value, interval, *values, *count_cells(total)))
     rule = len(body)
     for count, (overall, implicit, explicit) in published.FRAMES.items():
+        if not benchmark.published.shows(published.FRAMES_MODEL, f"zero-shot, {count} frames"):
+            continue
         line = (published.FRAMES_MODEL, "zero-shot", count, overall, "published", implicit, explicit)
         body.append((*line, FULL_SIZE, None, None))
     return Table(
@@ -252,10 +256,14 @@ def build_frame_points_table(
         columns=("model", "style", "frames", "overall", "95 % interval", "implicit", "explicit", *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
-        rules=(rule,),
+        rules=(rule,) if len(body) > rule else (),
         notes=(
-            *_build_notes([run for _, run in points], beside_paper=True),
-            "The published curve is read off a plot; its ends are those of the main table.",
+            *_build_notes([run for _, run in points], beside_paper=len(body) > rule),
+            *(
+                ["The published curve is read off a plot; its ends are those of the main table."]
+                if len(body) > rule
+                else []
+            ),
         ),
     )
 

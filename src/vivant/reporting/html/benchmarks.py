@@ -33,9 +33,10 @@ def build_benchmark(data: ReportData, name: str) -> list[Block]:
     for figure in _choose_figures(benchmark, parts):
         chosen = [p for p in parts if not figure.tasks or p.task.partition("/")[2] in figure.tasks]
         blocks += _build_figure(data, benchmark, figure, chosen)
+    shown = data.selections[name].restrict(benchmark)
     for number, (short, title) in enumerate(benchmark.tables.layouts.items()):
         try:
-            table = benchmark.tables.build(benchmark, short, parts, data.protocol)
+            table = benchmark.tables.build(shown, short, parts, data.protocol)
         except VivantError as error:
             # A table about people or pictures that these runs do not have is no reason to lose the others.
             blocks.append(Paragraph(f"{title}: not drawn. ", str(error), "absent"))
@@ -44,11 +45,11 @@ def build_benchmark(data: ReportData, name: str) -> list[Block]:
             blocks += _build_scatter(table, *benchmark.tables.scatters[short])
         if table.body:
             blocks.append(TableBlock(table, folded=number > 0))
-    blocks += _build_published(benchmark, parts)
+    blocks += _build_published(data, benchmark, parts)
     return [*blocks, *build_protocol_differences(data, parts)]
 
 
-def _build_published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Block]:
+def _build_published(data: ReportData, benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Block]:
     """Figures that were published by a facet, people's among them, beside ours by the same facet."""
     tasks = {part.task for part in parts}
     by = dict.fromkeys(
@@ -60,7 +61,9 @@ def _build_published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[B
         measured = [row for part in with_facet for row in summarise(part, benchmark, (facet,))]
         groups = {(row.task, row.group[facet]) for row in measured}
         published = [
-            row for row in list_published_rows(tasks, (facet,)) if (row.task, row.group[facet]) in groups
+            row
+            for row in list_published_rows(tasks, (facet,), data.selections)
+            if (row.task, row.group[facet]) in groups
         ]
         rows = sorted(
             [*measured, *published],

@@ -263,6 +263,6 @@ def _mini_editions(data: ReportData) -> list[str]:
         return []
     titles = _join_names([registry.get(name).title for name in names])
     return [
-        f"The runs on {titles} used the bundled mini-edition; published figures come from the full benchmark and "
-        "stand here for orientation only."
+        f"The runs on {titles} used the bundled mini-edition. Published figures come from the full benchmark, so "
+        "none stands beside these runs."
     ]

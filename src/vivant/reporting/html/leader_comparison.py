@@ -1,4 +1,4 @@
-"""On each task the best run against each other, sample by sample, with Holm's correction over all of them."""
+"""On each task the best run against each other, sample by sample, with Holm's correction within each benchmark."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import Struct
 
+from vivant.analysis.comparison import name_family
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.summary import cluster_of, group_by_sample, is_binary
 from vivant.core.table import Row
-from vivant.metrics.paired import holm, paired_difference
+from vivant.metrics.paired import holm_within, paired_difference
 
 
 class LeaderComparison(Struct, frozen=True, kw_only=True):
@@ -49,7 +50,8 @@ def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[Lea
             for row in order[1:]
             if (comparison := _compare(by_run[order[0].run], by_run[row.run])) is not None
         ]
-    adjusted = holm([comparison.p for comparison in comparisons])
+    families = [name_family(comparison.task) for comparison in comparisons]
+    adjusted = holm_within([comparison.p for comparison in comparisons], families)
     return [msgspec.structs.replace(c, adjusted=p) for c, p in zip(comparisons, adjusted, strict=True)]
 
 

@@ -9,7 +9,7 @@ from markupsafe import Markup
 from vivant.benchmarks import registry
 from vivant.core.table import Cell, Row, Table
 from vivant.reporting.html.blocks import Block, Details, Heading, Paragraph, TableBlock
-from vivant.reporting.html.report_data import ReportData, is_mini
+from vivant.reporting.html.report_data import ReportData
 from vivant.reporting.html.svg import PlotPoint, draw_forest
 
 _BEST_PUBLISHED = 6
@@ -114,8 +114,7 @@ def _ranking_table(data: ReportData, task: str) -> Table:
         corrected = _correct_for_chance(row.value, chance, scale)
         body.append((row.model, row.style, row.value, "", corrected, *unknown, "published", row.source))
     notes = [f"Interval: {method}." for method in sorted({row.interval_method for row in ranking} - {""})]
-    if len(body) > len(ranking) + 1 and is_mini(data, task.partition("/")[0]):
-        notes.append("The runs used the bundled mini-edition, the published rows the full benchmark.")
+    notes += data.selections[task.partition("/")[0]].notes
     return Table(
         title=f"{task}, protocol {data.protocol}",
         columns=(
@@ -157,8 +156,8 @@ def _lead_tests(data: ReportData) -> list[Block]:
         columns=("task", "best", "other", "lead", "95 % interval", "p (Holm)", "could have shown", "samples"),
         body=body,
         notes=(
-            "Paired by sample, clusters kept together; p with Holm's correction over all lines. Could have shown: "
-            "the lead that such data would have shown four times out of five.",
+            "Paired by sample, clusters kept together; p with Holm's correction within each benchmark. Could have "
+            "shown: the lead that such data would have shown four times out of five.",
         ),
     )
     return [Heading("Is the best run really better?"), TableBlock(table, folded=len(body) > 12)]

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
-from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import summarise
@@ -15,6 +13,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Row
 from vivant.reporting.html.leader_comparison import LeaderComparison, compare_leaders
 from vivant.runs.overview import chance_levels, list_published_rows
+from vivant.runs.published_rows import PublishedSelection, list_selections, uses_mini
 from vivant.runs.run import NoJudgeError, Run, common_protocol
 
 _MAX_RESCORED = 20_000
@@ -31,6 +30,8 @@ class ReportData(Struct, frozen=True, kw_only=True):
     """One per run and task."""
     chance: dict[tuple[str, str], float]
     published: tuple[Row, ...]
+    selections: dict[str, PublishedSelection]
+    """By benchmark, the published rows that belong beside these runs, and what is to be said about them."""
     other_values: dict[tuple[str, str], float]
     """Values under the other protocol, by run and task, where they were made."""
     names: dict[str, str]
@@ -80,13 +81,15 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
     if not parts:
         raise UsageError(unscored[0] if unscored else "There is no run to report on")
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+    selections = list_selections(scored, "auto")
     return ReportData(
         protocol=protocol,
         runs=tuple(scored),
         parts=tuple(parts),
         rows=tuple(rows),
         chance=chance_levels(parts),
-        published=tuple(list_published_rows({part.task for part in parts}, ())),
+        published=tuple(list_published_rows({part.task for part in parts}, (), selections)),
+        selections=selections,
         other_values=_score_other(scored, "strict" if protocol == "paper" else "paper"),
         names=_name_runs(scored),
         comparisons=tuple(compare_leaders(parts, rows)),
@@ -130,11 +133,4 @@ def _score_other(runs: Sequence[Run], protocol: Protocol) -> dict[tuple[str, str
 
 def is_mini(data: ReportData, benchmark: str) -> bool:
     """Whether the runs used the bundled edition, which no published figure was measured on."""
-    bundled = mini.root(benchmark)
-    roots = [
-        root
-        for run in data.runs
-        for task, root in run.manifest.roots.items()
-        if task.partition("/")[0] == benchmark
-    ]
-    return bundled is not None and any(Path(root).resolve() == bundled.resolve() for root in roots)
+    return uses_mini(data.runs, benchmark)

@@ -1,0 +1,184 @@
+"""Published rows beside measured ones: which are shown, and how asking differed.
+
+A row is shown with notes on what its recipe did otherwise, one note per kind of difference. `exact` shows only rows
+whose recipe a run was asked by. Runs on a bundled mini-edition stand beside no published row unless the user asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from copy import copy
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from vivant import mini
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Benchmark, Published
+from vivant.benchmarks.recipes import FIELDS, RowRecipe, list_row_recipes
+from vivant.runs.recipe_differences import RecipeDifference, list_recipe_differences
+from vivant.runs.run import Run
+
+PublishedChoice = Literal["auto", "none", "all", "exact"]
+"""`auto` is all of them, but none beside a mini-edition."""
+PublishedOption = bool | Literal["exact"]
+"""As a user asks for them."""
+_SHORT = 3
+"""So many rows are named in a note."""
+_TITLES = {**FIELDS, "items": "number of questions"}
+
+
+class PublishedSelection(Struct, frozen=True):
+    """The published rows that a table shows, and the notes that belong to them."""
+
+    rows: tuple[Published, ...]
+    notes: tuple[str, ...] = ()
+
+    def restrict(self, benchmark: Benchmark) -> Benchmark:
+        """The benchmark as tables should see it: with these published rows alone."""
+        shown = {(figure.model, figure.style) for figure in self.rows}
+        names = {model for model, _ in shown}
+        restricted = copy(benchmark)
+        vars(restricted)["published"] = benchmark.published.select(
+            lambda model, style: (model, style) in shown if style else model in names
+        )
+        return restricted
+
+
+def select_published(
+    benchmark: Benchmark, runs: Sequence[Run], choice: PublishedChoice
+) -> PublishedSelection:
+    """The rows of one benchmark that belong beside these runs."""
+    own = [
+        run for run in runs if any(task.partition("/")[0] == benchmark.name for task in run.manifest.tasks)
+    ]
+    figures = benchmark.published.rows()
+    if choice == "none" or not figures or not own:
+        return PublishedSelection(())
+    if choice == "auto" and uses_mini(own, benchmark.name):
+        note = (
+            f"Published rows of {benchmark.title} are left out: the runs used the bundled mini-edition. "
+            "--published shows them all the same."
+        )
+        return PublishedSelection((), (note,))
+    recipes = list_row_recipes(benchmark.name)
+    differences = {
+        (row, run.name): [
+            *list_recipe_differences(recipe, run.manifest.settings, run.manifest.planned),
+            *_compare_scoring(benchmark, recipe, run),
+        ]
+        for row, recipe in recipes.items()
+        for run in own
+    }
+    if choice == "exact":
+        shown = {row for (row, _), found in differences.items() if not found and recipes[row].wording}
+        figures = [figure for figure in figures if (figure.model, figure.style) in shown]
+        if not figures:
+            note = (
+                f"No published row of {benchmark.title} was asked as these runs were, so none is shown. "
+                f"vivant recipes {benchmark.name} lists how each was asked."
+            )
+            return PublishedSelection((), (note,))
+        return PublishedSelection(tuple(figures), (_describe_unstated(recipes, shown),))
+    return PublishedSelection(
+        tuple(figures), tuple(_describe_differences(benchmark, own, recipes, differences))
+    )
+
+
+def _compare_scoring(benchmark: Benchmark, recipe: RowRecipe, run: Run) -> list[RecipeDifference]:
+    """Where a run's replies were read by another rule than the row's, in the protocol `paper`."""
+    header = run.dir.score_header("paper")
+    found: list[RecipeDifference] = []
+    for task in run.manifest.tasks:
+        if task.partition("/")[0] != benchmark.name or not recipe.scoring:
+            continue
+        values = (header.values.get(task, {}) if header else {}) or benchmark.settings
+        here, there = (
+            ", ".join(f"{name}={settings[name]}" for name in recipe.scoring)
+            for settings in ({**benchmark.settings, **values}, recipe.scoring)
+        )
+        if here != there:
+            found.append(RecipeDifference("scoring", here, there))
+    return found
+
+
+def uses_mini(runs: Iterable[Run], benchmark: str) -> bool:
+    """Whether any of the runs used the bundled edition, which no published figure was measured on."""
+    bundled = mini.root(benchmark)
+    roots = (
+        root
+        for run in runs
+        for task, root in run.manifest.roots.items()
+        if task.partition("/")[0] == benchmark
+    )
+    return bundled is not None and any(Path(root).resolve() == bundled.resolve() for root in roots)
+
+
+def _describe_unstated(recipes: dict[tuple[str, str], RowRecipe], shown: set[tuple[str, str]]) -> str:
+    fields = ("media", "frames", "reply_limit", "temperature")
+    missing = {FIELDS[f] for row in shown for f in fields if recipes[row].fields.get(f) is None}
+    tail = (
+        f" Not stated by the original, and so not compared: {', '.join(sorted(missing))}." if missing else ""
+    )
+    return f"Published rows: those whose recipe a run here was asked by.{tail}"
+
+
+def _describe_differences(
+    benchmark: Benchmark,
+    runs: Sequence[Run],
+    recipes: dict[tuple[str, str], RowRecipe],
+    differences: dict[tuple[tuple[str, str], str], list[RecipeDifference]],
+) -> list[str]:
+    """One note per kind of difference between the runs and the published rows."""
+    if not recipes:
+        return [f"How the published rows of {benchmark.title} were asked is not stated."]
+    notes: list[str] = []
+    if uses_mini(runs, benchmark.name):
+        notes.append(
+            "Edition: the runs used the bundled mini-edition, the published rows the full benchmark."
+        )
+    # A style of its own is another row, not another way of asking the same one.
+    styles = {run.manifest.style for run in runs}
+    compared = {
+        key: found
+        for key, found in differences.items()
+        if recipes[key[0]].sets.get("style", key[0][1]) in styles and recipes[key[0]].status != "not stated"
+    }
+    for field, title in _TITLES.items():
+        if field == "style":
+            continue
+        here: dict[str, list[str]] = {}
+        there: dict[str, list[str]] = {}
+        for (row, run), found in compared.items():
+            for difference in found:
+                if difference.field == field:
+                    here.setdefault(difference.here, []).append(run)
+                    there.setdefault(difference.there, []).append(row[0])
+        if here:
+            ours = "; ".join(_name(text, names, len(runs)) for text, names in here.items())
+            theirs = "; ".join(_name(text, names, len(compared)) for text, names in there.items())
+            notes.append(f"{title[0].upper()}{title[1:]}: here {ours}. Published rows: {theirs}.")
+    unknown = [recipe for recipe in recipes.values() if recipe.status == "not stated"]
+    if unknown:
+        notes.append(
+            f"How {len(unknown)} of {len(recipes)} published rows were asked is not stated "
+            f"(vivant recipes {benchmark.name})."
+        )
+    return notes
+
+
+def _name(text: str, names: Sequence[str], everybody: int) -> str:
+    """A setting and who has it, where not all have."""
+    distinct = list(dict.fromkeys(names))
+    if len(distinct) >= everybody or everybody == 1:
+        return text
+    more = len(distinct) - _SHORT
+    tail = f" and {more} more" if more > 0 else ""
+    return f"{text} ({', '.join(distinct[:_SHORT])}{tail})"
+
+
+def list_selections(runs: Sequence[Run], choice: PublishedChoice) -> dict[str, PublishedSelection]:
+    """By benchmark of these runs, the published rows to show."""
+    names = dict.fromkeys(task.partition("/")[0] for run in runs for task in run.manifest.tasks)
+    return {name: select_published(registry.get(name), runs, choice) for name in names}
