@@ -52,6 +52,8 @@ class _RemoteRequest(Struct, eq=False):
     """None before any has it: it is prepared and sent in one call."""
     number: int
     deaths: int = 0
+    described: bool = True
+    """The request has the key and the notes that a worker found."""
     released: bool = False
 
 
@@ -248,7 +250,9 @@ class RayExecutor(Executor):
         if not self.sizes_needed and not _takes_long(job):
             # One call to the worker in place of two.
             size = RequestSize(bytes=self.estimate_bytes(job))
-            return PreparedRequest(job, key or RequestKey("", ()), size, _RemoteRequest(None, 0))
+            return PreparedRequest(
+                job, key or RequestKey("", ()), size, _RemoteRequest(None, 0, described=False)
+            )
         remote, answer = await self._call_any_worker("prepare", job)
         if answer.notes != job.notes:
             job = msgspec.structs.replace(job, notes=answer.notes)
@@ -272,7 +276,7 @@ class RayExecutor(Executor):
     async def _ask(self, request: PreparedRequest) -> WorkerAnswer | None:
         """Prepare and send in one call; None where the worker died over it."""
         while True:
-            remote = _RemoteRequest(await self._choose(request.job), next(self._numbers))
+            remote = _RemoteRequest(await self._choose(request.job), next(self._numbers), described=False)
             assert remote.worker is not None
             request.payload = remote
             try:
@@ -290,9 +294,8 @@ class RayExecutor(Executor):
                 return WorkerAnswer(
                     number=answer.number, what="ask", reply=Reply(status="error", error=answer.error)
                 )
-            request.key = request_key(answer)
-            if answer.notes != request.job.notes:
-                request.job = msgspec.structs.replace(request.job, notes=answer.notes)
+            _take_over(request, answer)
+            remote.described = True
             remote.released = answer.reply is not None
             return answer
 
@@ -300,9 +303,13 @@ class RayExecutor(Executor):
         """The answer to one attempt; None where the worker died over it."""
         remote: _RemoteRequest = request.payload
         if remote.worker is None or remote.worker.lost:
-            job = msgspec.structs.replace(request.job, notes=())
-            request.payload, _ = await self._call_any_worker("prepare", job, remote.deaths)
+            job = msgspec.structs.replace(request.job, notes=()) if remote.described else request.job
+            request.payload, answer = await self._call_any_worker("prepare", job, remote.deaths)
+            if not remote.described:
+                _take_over(request, answer)
             remote = request.payload
+            if answer.refused is not None:
+                return answer
         assert remote.worker is not None
         try:
             return await remote.worker.call(WorkerCall(number=remote.number, what="send"))
@@ -352,6 +359,13 @@ class RayExecutor(Executor):
         if favourite.busy <= _MAX_SHARE * (total + 1) / len(seeing):
             return favourite
         return min(seeing, key=lambda worker: worker.busy)
+
+
+def _take_over(request: PreparedRequest, answer: WorkerAnswer) -> None:
+    """Record what the worker that prepared a request used and did."""
+    request.key = request_key(answer)
+    if answer.notes != request.job.notes:
+        request.job = msgspec.structs.replace(request.job, notes=answer.notes)
 
 
 def _takes_long(job: Job) -> bool:
