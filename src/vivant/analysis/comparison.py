@@ -210,8 +210,9 @@ def _compare_task(
     first: str, second: str, first_part: ScoredRun, second_part: ScoredRun, by: tuple[str, ...]
 ) -> tuple[list[RunPair], Sequence[Flip], list[str]]:
     benchmark = registry.of_task(first_part.task)
-    a, b = (read_sample_frame(part, benchmark, by) for part in (first_part, second_part))
-    shared = a.frame.join(b.frame, on="id", how="inner", suffix="_second", maintain_order="left")
+    numbers: dict[tuple[str, ...], int] = {}
+    a, b = (read_sample_frame(part, benchmark, by, numbers) for part in (first_part, second_part))
+    shared = a.frame.join(b.frame, on="id", how="inner", suffix="_second", maintain_order="left").drop("id")
     if not shared.height:
         raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
     binary = a.binary and b.binary
@@ -222,20 +223,17 @@ def _compare_task(
         right_second=pl.col("mean_second") >= 0.5,
     )
     alone = b.frame.join(a.frame, on="id", how="anti")
-    sizes: Counter[tuple[str, ...]] = Counter({(): a.frame.height + alone.height})
-    groups: dict[tuple[str, ...], pl.DataFrame] = {(): shared}
-    if by:
-        for frame in (a.frame, alone):
-            for key, count in frame["group"].value_counts().iter_rows():
-                sizes[tuple(key)] += count
-        groups |= {
-            tuple(members["group"][0]): members
-            for members in shared.partition_by("group", maintain_order=True)
-        }
+    lonely = a.frame.height - shared.height, alone.height
+    everything = pl.concat([a.frame["group"], alone["group"]])
+    sizes = dict(everything.value_counts().iter_rows())
+    total = everything.len()
+    del a, b, alone, everything
+    present = set(shared["group"].unique())
+    groups = [(), *(key for key, number in numbers.items() if by and number in present)]
     scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
-        members = groups[key]
+        members = shared.filter(pl.col("group") == numbers[key]) if key else shared
         pairs.append(
             RunPair(
                 first=first,
@@ -251,21 +249,21 @@ def _compare_task(
                 ),
                 gained=members.filter(~pl.col("right") & pl.col("right_second")).height,
                 lost=members.filter(pl.col("right") & ~pl.col("right_second")).height,
-                unpaired=sizes[key] - members.height,
+                unpaired=(sizes[numbers[key]] if key else total) - members.height,
             )
         )
-    columns = ["row", "mean", "mean_second", "answer", "answer_second"]
+    columns = ["row", "rows", "mean", "row_second", "rows_second", "mean_second"]
     flipped = shared.filter(pl.col("right") != pl.col("right_second")).select(columns)
     other = shared.filter(pl.col("question") != pl.col("question_second")).height
     notes = _sample_notes(first, second, first_part.task, shared.height, other, binary)
-    lonely = a.frame.height - shared.height, alone.height
     if any(lonely):
         notes.insert(
             min(1, other),
             f"{first_part.task}: {lonely[0]} samples scored in {first} alone and {lonely[1]} in {second} alone "
             "are left out.",
         )
-    return pairs, FlipList(first, second, first_part, flipped), notes
+    flips = FlipList((first, second), (first_part, second_part), benchmark, flipped)
+    return pairs, flips, notes
 
 
 # ── what else differs ────────────────────────────────────────────────────────────────────────────
