@@ -238,7 +238,7 @@ def test_molmo_2_reads_the_time_before_each_frame(videos: Path) -> None:
     assert import_torchvision()
     from transformers import Molmo2ImageProcessor, Molmo2Processor, Molmo2VideoProcessor
 
-    from vivant.models.transformers_engine import decode_picture, takes_videos
+    from vivant.models.processors import decode_picture, takes_videos
 
     parts = [
         "im_patch",

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import polars as pl
+import numpy as np
 from msgspec import Struct, field
 
-from vivant.analysis.sample_frame import Flip, FlipList, read_sample_frame
+from vivant.analysis.sample_frame import Flip, FlipList, SharedSamples, join_samples, read_sample_frame
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import natural, restrict
@@ -210,30 +210,28 @@ def _compare_task(
     first: str, second: str, first_part: ScoredRun, second_part: ScoredRun, by: tuple[str, ...]
 ) -> tuple[list[RunPair], Sequence[Flip], list[str]]:
     benchmark = registry.of_task(first_part.task)
-    numbers: dict[tuple[str, ...], int] = {}
-    a, b = (read_sample_frame(part, benchmark, by, numbers) for part in (first_part, second_part))
-    shared = a.frame.join(b.frame, on="id", how="inner", suffix="_second", maintain_order="left").drop("id")
-    if not shared.height:
+    a, b = (read_sample_frame(part, benchmark, by) for part in (first_part, second_part))
+    shared, alone = join_samples(a, b)
+    if not len(shared):
         raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
     binary = a.binary and b.binary
-    single = shared["replies"].max() == shared["replies_second"].max() == 1
-    shared = shared.with_columns(
-        # More right than wrong; for scores on a scale, from its middle up.
-        right=pl.col("mean") >= 0.5,
-        right_second=pl.col("mean_second") >= 0.5,
-    )
-    alone = b.frame.join(a.frame, on="id", how="anti")
-    lonely = a.frame.height - shared.height, alone.height
-    everything = pl.concat([a.frame["group"], alone["group"]])
-    sizes = dict(everything.value_counts().iter_rows())
-    total = everything.len()
-    del a, b, alone, everything
-    present = set(shared["group"].unique())
-    groups = [(), *(key for key, number in numbers.items() if by and number in present)]
+    single = all(column.max() == 1 for column in shared.columns("replies"))
+    sizes: Counter[tuple[str, ...]] = Counter({(): len(a) + len(alone)})
+    groups: dict[tuple[str, ...], SharedSamples] = {(): shared}
+    if by:
+        sizes.update(a.groups)
+        sizes.update(b.groups[place] for place in alone)
+        members_of: dict[tuple[str, ...], list[int]] = {}
+        for number, place in enumerate(shared.places[:, 0]):
+            members_of.setdefault(a.groups[place], []).append(number)
+        groups |= {key: shared.select(np.array(numbers)) for key, numbers in members_of.items()}
     scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
-        members = shared.filter(pl.col("group") == numbers[key]) if key else shared
+        members = groups[key]
+        means, others = members.columns("means")
+        # More right than wrong; for scores on a scale, from its middle up.
+        right, right_second = means >= 0.5, others >= 0.5
         pairs.append(
             RunPair(
                 first=first,
@@ -242,28 +240,26 @@ def _compare_task(
                 group=dict(zip(by, key, strict=True)) if key else {},
                 scale=scale,
                 result=paired_difference(
-                    members["mean"].to_numpy(),
-                    members["mean_second"].to_numpy(),
-                    members["cluster"].to_list(),
-                    binary=binary and single,
+                    means, others, members.columns("clusters")[0].tolist(), binary=binary and single
                 ),
-                gained=members.filter(~pl.col("right") & pl.col("right_second")).height,
-                lost=members.filter(pl.col("right") & ~pl.col("right_second")).height,
-                unpaired=(sizes[numbers[key]] if key else total) - members.height,
+                gained=int((~right & right_second).sum()),
+                lost=int((right & ~right_second).sum()),
+                unpaired=sizes[key] - len(members),
             )
         )
-    columns = ["row", "rows", "mean", "row_second", "rows_second", "mean_second"]
-    flipped = shared.filter(pl.col("right") != pl.col("right_second")).select(columns)
-    other = shared.filter(pl.col("question") != pl.col("question_second")).height
-    notes = _sample_notes(first, second, first_part.task, shared.height, other, binary)
+    means, others = shared.columns("means")
+    flipped = shared.select((means >= 0.5) != (others >= 0.5))
+    questions, asked = shared.columns("questions")
+    other = int((questions != asked).sum())
+    notes = _sample_notes(first, second, first_part.task, len(shared), other, binary)
+    lonely = len(a) - len(shared), len(alone)
     if any(lonely):
         notes.insert(
             min(1, other),
             f"{first_part.task}: {lonely[0]} samples scored in {first} alone and {lonely[1]} in {second} alone "
             "are left out.",
         )
-    flips = FlipList((first, second), (first_part, second_part), benchmark, flipped)
-    return pairs, flips, notes
+    return pairs, FlipList(first, second, first_part, flipped), notes
 
 
 # ── what else differs ────────────────────────────────────────────────────────────────────────────

@@ -66,6 +66,7 @@ def build_comparison_table(comparison: Comparison) -> Table:
     return Table(
         title=f"Comparison{where}, protocol {comparison.protocol}",
         optional=("clusters", "detectable", "p"),
+        kept=list(columns).index("second") + 1,
         columns=tuple(columns),
         body=tuple(tuple(cell(pair) for cell in columns.values()) for pair in comparison.pairs),
         rows=tuple(_row(comparison, pair) for pair in comparison.pairs),

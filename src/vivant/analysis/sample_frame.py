@@ -1,99 +1,116 @@
-"""What a comparison needs of each sample, as a Polars frame: a few dozen bytes a sample, however long its texts are."""
+"""What a comparison needs of each sample, as columns: a few dozen bytes a sample, however long its texts are."""
 
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, overload
 
-import polars as pl
-from msgspec import Struct
+import numpy as np
+from msgspec import Struct, field
+from numpy.typing import NDArray
 
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import cluster_of, counted_value
 from vivant.core.errors import unknown_name_error
-from vivant.core.types import Sample
-
-_PORTION = 20_000
-_SCHEMA: dict[str, Any] = {
-    "id": pl.String,
-    "row": pl.UInt32,  # the first of the sample's
-    "rows": pl.UInt32,  # how many it has
-    "mean": pl.Float64,  # of its replies
-    "replies": pl.UInt32,
-    "cluster": pl.Int64,  # hashes: of the cluster, and of what makes the question
-    "question": pl.Int64,
-    "group": pl.UInt32,  # a number for the values of the facets
-}
+from vivant.core.types import Sample, Score
 
 
-class SampleFrame(Struct, frozen=True, eq=False):
-    """The samples of one run that count, in its order."""
+class SampleFrame(Struct, eq=False):
+    """The samples of one run that count, in its order, as columns of one length."""
 
-    frame: pl.DataFrame
-    binary: bool
+    ids: list[str] = field(default_factory=list)
+    rows: array[int] = field(default_factory=lambda: array("L"))
+    """The first row of each sample."""
+    means: array[float] = field(default_factory=lambda: array("d"))
+    """Of its replies."""
+    replies: array[int] = field(default_factory=lambda: array("L"))
+    clusters: array[int] = field(default_factory=lambda: array("q"))
+    """Hashes of clusters."""
+    questions: array[int] = field(default_factory=lambda: array("q"))
+    """Hashes of what makes a question."""
+    answers: list[str] = field(default_factory=list)
+    groups: list[tuple[str, ...]] = field(default_factory=list)
+    """Values of the facets that are grouped by."""
+    binary: bool = True
     """Every value is right or wrong."""
 
+    def __len__(self) -> int:
+        return len(self.ids)
 
-def read_sample_frame(
-    part: ScoredRun, benchmark: Benchmark, by: Sequence[str], groups: dict[tuple[str, ...], int]
-) -> SampleFrame:
-    """Read each row once. A sample that was asked several times counts with the mean of its replies.
 
-    Args:
-        part: The samples of one task of a run.
-        benchmark: Whose task it is.
-        by: The facets that samples are grouped by.
-        groups: Numbers for the values of these facets; new ones are added.
-    """
+def read_sample_frame(part: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> SampleFrame:
+    """Read each row once. A sample that was asked several times counts with the mean of its replies."""
     unparsed_value = benchmark.unparsed_value
     known = set(benchmark.facets)
-    binary = True
-    frames: list[pl.DataFrame] = []
-    portion: list[tuple[Any, ...]] = []
-    rows = enumerate(part.rows)
-    for _, replies in groupby(rows, key=lambda row: row[1][0].id):
+    frame = SampleFrame()
+    # Equal texts and groups are held once: there are few of them, and many samples.
+    texts: dict[str, str] = {}
+    groups: dict[tuple[str, ...], tuple[str, ...]] = {}
+    for _, replies in groupby(enumerate(part.rows), key=lambda row: row[1][0].id):
         values: list[float] = []
+        scores: list[Score] = []
         first: tuple[int, Sample] | None = None
-        count = 0
         for number, (sample, _, score) in replies:
-            first = first or (number, sample)
-            count += 1
             known.update(sample.facets)
             value = counted_value(part, score, unparsed_value)
             if value is not None:
+                first = first or (number, sample)
                 values.append(value)
-                binary = binary and value in (0.0, 1.0)
-        if first is not None and values:
-            group = tuple(first[1].facets.get(facet, "") for facet in by)
-            portion.append(_describe(*first, count, values, groups.setdefault(group, len(groups))))
-        if len(portion) == _PORTION:
-            frames.append(_make_frame(portion))
-            portion = []
+                scores.append(score)
+                frame.binary = frame.binary and value in (0.0, 1.0)
+        if first is None:
+            continue
+        row, sample = first
+        answer = " | ".join(dict.fromkeys(score.answer for score in scores))
+        group = tuple(sample.facets.get(facet, "") for facet in by)
+        frame.ids.append(sample.id)
+        frame.rows.append(row)
+        frame.means.append(math.fsum(values) / len(values))
+        frame.replies.append(len(values))
+        frame.clusters.append(hash(cluster_of(sample)))
+        frame.questions.append(hash((sample.options, sample.key, sample.answers)))
+        frame.answers.append(texts.setdefault(answer, answer))
+        frame.groups.append(groups.setdefault(group, group))
     for facet in by:
         if facet not in known:
             raise unknown_name_error("facet", facet, known)
-    frames.append(_make_frame(portion))
-    return SampleFrame(pl.concat(frames), binary)
+    return frame
 
 
-def _describe(number: int, sample: Sample, count: int, values: list[float], group: int) -> tuple[Any, ...]:
-    return (
-        sample.id,
-        number,
-        count,
-        math.fsum(values) / len(values),
-        len(values),
-        hash(cluster_of(sample)),
-        hash((sample.options, sample.key, sample.answers)),
-        group,
-    )
+class SharedSamples(Struct, frozen=True, eq=False):
+    """The samples that two runs share, in the order of the first: where each has them."""
+
+    first: SampleFrame
+    second: SampleFrame
+    places: NDArray[np.int64]
+    """Two columns: the place in the first frame, and in the second."""
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def columns(self, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
+        """A column of numbers, for both runs."""
+        first, second = (np.asarray(getattr(frame, name)) for frame in (self.first, self.second))
+        return first[self.places[:, 0]], second[self.places[:, 1]]
+
+    def select(self, chosen: NDArray[np.bool_] | NDArray[np.int64] | slice) -> SharedSamples:
+        """Some of them."""
+        return SharedSamples(self.first, self.second, self.places[chosen])
 
 
-def _make_frame(portion: list[tuple[Any, ...]]) -> pl.DataFrame:
-    columns = zip(*portion, strict=True) if portion else ([] for _ in _SCHEMA)
-    return pl.DataFrame(dict(zip(_SCHEMA, map(list, columns), strict=True)), schema=_SCHEMA)
+def join_samples(first: SampleFrame, second: SampleFrame) -> tuple[SharedSamples, list[int]]:
+    """What two runs share, and the places of those that only the second has."""
+    where = {name: place for place, name in enumerate(second.ids)}
+    pairs = array("q")
+    for place, name in enumerate(first.ids):
+        other = where.pop(name, None)
+        if other is not None:
+            pairs.extend((place, other))
+    places: NDArray[np.int64] = np.array(pairs, np.int64).reshape(-1, 2)
+    return SharedSamples(first, second, places), list(where.values())
 
 
 class Flip(Struct, frozen=True, kw_only=True):
@@ -113,20 +130,13 @@ class Flip(Struct, frozen=True, kw_only=True):
 class FlipList(Sequence[Flip]):
     """Flips that are made when they are asked for: two large runs may have hundreds of thousands."""
 
-    def __init__(
-        self,
-        names: tuple[str, str],
-        parts: tuple[ScoredRun, ScoredRun],
-        benchmark: Benchmark,
-        flipped: pl.DataFrame,
-    ) -> None:
-        self._names = names
-        self._parts = parts
-        self._benchmark = benchmark
+    def __init__(self, first: str, second: str, part: ScoredRun, flipped: SharedSamples) -> None:
+        self._names = first, second
+        self._part = part
         self._flipped = flipped
 
     def __len__(self) -> int:
-        return self._flipped.height
+        return len(self._flipped)
 
     @overload
     def __getitem__(self, index: int) -> Flip: ...
@@ -134,28 +144,23 @@ class FlipList(Sequence[Flip]):
     def __getitem__(self, index: slice) -> Sequence[Flip]: ...
     def __getitem__(self, index: int | slice) -> Flip | Sequence[Flip]:
         if isinstance(index, slice):
-            return FlipList(self._names, self._parts, self._benchmark, self._flipped[index])
-        return self._make(self._flipped.row(index, named=True))
+            return FlipList(*self._names, self._part, self._flipped.select(index))
+        return self._make(*self._flipped.places[index])
 
     def __iter__(self) -> Iterator[Flip]:
-        return map(self._make, self._flipped.iter_rows(named=True))
+        return (self._make(*places) for places in self._flipped.places)
 
-    def _make(self, row: dict[str, Any]) -> Flip:
-        sample = self._parts[0].rows[row["row"]][0]
+    def _make(self, place: int, other: int) -> Flip:
+        first, second = self._flipped.first, self._flipped.second
+        sample = self._part.rows[first.rows[place]][0]
         return Flip(
             task=sample.task,
             id=sample.id,
             first=self._names[0],
             second=self._names[1],
-            first_value=row["mean"],
-            second_value=row["mean_second"],
-            first_answer=self._answer(self._parts[0], row["row"], row["rows"]),
-            second_answer=self._answer(self._parts[1], row["row_second"], row["rows_second"]),
+            first_value=first.means[place],
+            second_value=second.means[other],
+            first_answer=first.answers[place],
+            second_answer=second.answers[other],
             facets=sample.facets,
         )
-
-    def _answer(self, part: ScoredRun, row: int, count: int) -> str:
-        scores = (part.rows[number][2] for number in range(row, row + count))
-        unparsed_value = self._benchmark.unparsed_value
-        counted = (score for score in scores if counted_value(part, score, unparsed_value) is not None)
-        return " | ".join(dict.fromkeys(score.answer for score in counted))

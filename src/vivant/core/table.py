@@ -75,6 +75,8 @@ class Table(Struct, frozen=True, kw_only=True):
     """Body rows before which a rule is drawn."""
     optional: tuple[str, ...] = ()
     """Columns that a narrow terminal may leave out, the least important first."""
+    kept: int = 1
+    """Columns at the start that stay in every row; others may become a note where all their cells are alike."""
 
     def __repr__(self) -> str:
         return to_text(self, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns).rstrip()

@@ -70,6 +70,8 @@ class _Grid(Struct, frozen=True):
     """Columns of figures, which stand at the right."""
     keys: int
     """How many of the first columns say what a row is about."""
+    kept: int = 1
+    """How many of them stay whatever the width."""
     rules: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     sections: tuple[tuple[int, str], ...] = ()
@@ -157,6 +159,7 @@ def _make_grid(table: Table) -> _Grid:
         body=tuple(tuple(format_cell(cell, table.decimals) for cell in row) for row in table.body),
         right=right,
         keys=max(1, keys),
+        kept=table.kept,
         rules=table.rules,
     )
 
@@ -168,10 +171,18 @@ def _choose_form(grid: _Grid, optional: Sequence[str], width: int) -> _Parts:
     for form in _list_forms(grid, optional, width):
         lines = _draw(form, width)
         if lines is not None:
-            return [lines], form.notes
+            return [lines], (*form.notes, *_explain_heads(form, grid))
     # What fits in no one piece is shown whole: in parts with all columns, or else row by row.
     *_, hoisted = _list_hoisted(grid)
-    return _divide(_shorten_heads(hoisted), width) or (_list_rows(grid, width), ())
+    short = _shorten_heads(hoisted)
+    parts = _divide(short, width)
+    return (parts, (*short.notes, *_explain_heads(short, grid))) if parts else (_list_rows(grid, width), ())
+
+
+def _explain_heads(form: _Grid, grid: _Grid) -> tuple[str, ...]:
+    """What the short heads of a form stand for."""
+    legend = [f"{short} = {head}" for head in grid.heads if (short := SHORT_HEADS.get(head)) in form.heads]
+    return (f"Heads: {', '.join(legend)}.",) if legend else ()
 
 
 def _list_forms(grid: _Grid, optional: Sequence[str], width: int) -> Iterator[_Grid]:
@@ -179,6 +190,7 @@ def _list_forms(grid: _Grid, optional: Sequence[str], width: int) -> Iterator[_G
     for smaller in _list_hoisted(grid):
         yield smaller
         grid = smaller
+    hoisted = grid
     grid = _shorten_heads(grid)
     yield grid
     dropped: list[str] = []
@@ -195,8 +207,8 @@ def _list_forms(grid: _Grid, optional: Sequence[str], width: int) -> Iterator[_G
         yield from _list_stacked(smaller)
     if not dropped:
         yield from _list_stacked(grid)
-    if len(grid.body) < len(grid.heads) and grid.keys < len(grid.heads):
-        yield _transpose(grid)
+    if len(hoisted.body) < len(hoisted.heads) and hoisted.keys < len(hoisted.heads):
+        yield _transpose(hoisted)
 
 
 def _list_hoisted(grid: _Grid) -> Iterator[_Grid]:
@@ -210,14 +222,14 @@ def _list_hoisted(grid: _Grid) -> Iterator[_Grid]:
 def _hoist_constant(grid: _Grid) -> _Grid:
     """The same table without one column whose cells are all alike; a note says what they are.
 
-    The first column stays. In a table of one row, where all cells are alike, only words go, never figures.
+    The first columns stay, as many as the table says. In a table of one row, where all cells are alike, no figure goes.
     """
     if not grid.body or len(grid.heads) < 3:
         return grid
     figures = [right or not any(map(_has_letters, grid.column(i))) for i, right in enumerate(grid.right)]
     chosen = [
         i
-        for i in range(1, len(grid.heads))
+        for i in range(grid.kept, len(grid.heads))
         if len(set(grid.column(i))) == 1
         and grid.body[0][i]
         and not (figures[i] and (len(grid.body) == 1 or grid.body[0][i] not in ("0", "–")))
@@ -235,16 +247,11 @@ def _hoist_constant(grid: _Grid) -> _Grid:
 
 def _shorten_heads(grid: _Grid) -> _Grid:
     heads: list[str] = []
-    legend: list[str] = []
     for index, head in enumerate(grid.heads):
         short = SHORT_HEADS.get(head)
-        if short is None or max(map(_measure, grid.column(index)), default=0) >= _longest_word(head):
-            heads.append(head)
-        else:
-            heads.append(short)
-            legend.append(f"{short} = {head}")
-    notes = (*grid.notes, f"Heads: {', '.join(legend)}.") if legend else grid.notes
-    return structs.replace(grid, heads=tuple(heads), notes=notes)
+        wide = short is None or max(map(_measure, grid.column(index)), default=0) >= _longest_word(head)
+        heads.append(head if wide or short is None else short)
+    return structs.replace(grid, heads=tuple(heads))
 
 
 def _list_stacked(grid: _Grid) -> Iterator[_Grid]:
@@ -279,18 +286,16 @@ def _transpose(grid: _Grid) -> _Grid:
     )
 
 
-def _divide(grid: _Grid, width: int) -> _Parts | None:
+def _divide(grid: _Grid, width: int) -> list[list[StyledLine]] | None:
     """The columns in parts of about the same width, each with the key columns; None where not even one fits."""
     keys = list(range(grid.keys))
     values = list(range(grid.keys, len(grid.heads)))
-    if not values:
-        return None
     for count in range(1, len(values) + 1):
         size = -(-len(values) // count)
         groups = [values[start : start + size] for start in range(0, len(values), size)]
         parts = [_draw(grid.select([*keys, *group]), width) for group in groups]
         if all(part is not None for part in parts):
-            return [part for part in parts if part is not None], grid.notes
+            return [part for part in parts if part is not None]
     return None
 
 

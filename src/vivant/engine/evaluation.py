@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.recipes import FIELDS, find_recipe
+from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.registry import Selection
 from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
@@ -43,7 +43,7 @@ from vivant.models.request_limits import OnTooLarge
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.log import LogWriter
-from vivant.runs.recipe_differences import list_recipe_differences
+from vivant.runs.recipe_differences import list_recipe_notes
 from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, list_differences
 
@@ -283,33 +283,14 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
 
     plan = make_plan(selections, settings_for, tokenizer, options.prompts)
     if options.recipe:
-        plan = _add_recipe_notes(plan, options.recipe)
+        recipe = find_recipe(plan.tasks[0].benchmark.name, options.recipe)
+        planned = {task.task: len(task.chosen) for task in plan.tasks}
+        notes = list_recipe_notes(recipe, plan.settings, planned)
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
     out = (
         Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
     )
     return PlannedRun(plan, model, out)
-
-
-def _add_recipe_notes(plan: Plan, name: str) -> Plan:
-    """The plan with what it does otherwise than its recipe, and what the recipe cannot do."""
-    recipe = find_recipe(plan.tasks[0].benchmark.name, name)
-    planned = {task.task: len(task.chosen) for task in plan.tasks}
-    notes = [
-        f"recipe {recipe.name}: {FIELDS.get(change.field, change.field)}: {change}"
-        for change in list_recipe_differences(recipe, plan.settings, planned)
-    ]
-    if any(change.startswith(f"recipe {recipe.name}: wording") for change in notes):
-        notes.append(
-            f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
-            "--repo CLONE --out FILE reads it, --prompts FILE uses it"
-        )
-    missing = [FIELDS[field] for field in _ASKED if recipe.fields.get(field) is None]
-    if missing:
-        notes.append(f"recipe {recipe.name}: not stated by the original: {', '.join(missing)}")
-    return msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
-
-
-_ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
 
 
 def _default_folder(name: str) -> Path:

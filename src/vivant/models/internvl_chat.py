@@ -26,13 +26,8 @@ from vivant.models.local_model import (
     format_checkpoint_name,
     hash_checkpoint,
 )
-from vivant.models.transformers_engine import (
-    choose_device,
-    decode_picture,
-    generation_arguments,
-    hide_broken_torchvision,
-    loading_error,
-)
+from vivant.models.processors import decode_picture, hide_broken_torchvision
+from vivant.models.transformers_engine import choose_device, generation_arguments, loading_error
 
 TILE = 448
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

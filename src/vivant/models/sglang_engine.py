@@ -10,7 +10,8 @@ from vivant.core.types import Clip, Content, Decoding, Reply, Request, Sound, Te
 from vivant.models.base import ModelError
 from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url
-from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, loading_error, takes_videos
+from vivant.models.processors import takes_videos
+from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, loading_error
 from vivant.models.vllm_engine import load_processor
 
 

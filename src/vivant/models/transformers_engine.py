@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +9,12 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text
 from vivant.media.clips import frame_metadata
 from vivant.models.base import ModelError
+from vivant.models.processors import (
+    decode_picture,
+    hide_broken_torchvision,
+    load_image_processor,
+    takes_videos,
+)
 from vivant.models.thought_marks import find_opened_mark, split_thinking
 
 _EXACT = ("second_per_grid_ts",)
@@ -295,19 +299,6 @@ def generation_arguments(decoding: Decoding, thinking_room: int = 0) -> dict[str
     return arguments
 
 
-def decode_picture(picture: Picture, max_pixels: int | None = None) -> Any:
-    """As pixels, scaled down to a number of them where one is given."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(picture.data)) as file:
-        image = file.convert("RGB")
-    if max_pixels is not None and image.width * image.height > max_pixels:
-        scale = (max_pixels / (image.width * image.height)) ** 0.5
-        size = max(1, int(image.width * scale)), max(1, int(image.height * scale))
-        image = image.resize(size, Image.Resampling.BICUBIC)
-    return image
-
-
 def choose_device(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, Any]:
     """Device and number format: what the user says, or this worker's accelerator in the checkpoint's own
     format, or the processor in float32, which it is quickest at."""
@@ -334,55 +325,3 @@ def loading_error(checkpoint: str, error: Exception) -> str:
     if "trust_remote_code" in line:
         return f"{checkpoint} brings code of its own; --trust-remote-code runs it, if you trust it"
     return f"{checkpoint} cannot be loaded: {line[:300]}"
-
-
-def hide_broken_torchvision() -> str:
-    """Why torchvision cannot be imported; empty where it can, or is not installed.
-
-    One that was made for another torch keeps the transformers library from loading anything at all, so it is hidden:
-    then it counts as not installed.
-    """
-    try:
-        import torchvision  # noqa: F401
-    except ModuleNotFoundError:
-        return ""
-    except (ImportError, RuntimeError, OSError) as error:
-        sys.modules["torchvision"] = None  # type: ignore[assignment]
-        return " ".join(str(error).split())[:120]
-    return ""
-
-
-def takes_videos(processor: Any) -> bool:
-    """Whether a processor has a video half, and its chat template a place for a video."""
-    token = getattr(processor, "video_token", None)
-    if getattr(processor, "video_processor", None) is None or not token:
-        return False
-    chat = [{"role": "user", "content": [{"type": "video"}, {"type": "text", "text": "?"}]}]
-    try:
-        return token in processor.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-    except Exception:  # a template may raise whatever it likes about a part that it does not know
-        return False
-
-
-def load_image_processor(checkpoint: str, origin: Mapping[str, Any]) -> Any:
-    """A processor without its video half, which alone needs torchvision: videos come as frames anyway."""
-    from transformers import AutoConfig, AutoFeatureExtractor, AutoImageProcessor, AutoTokenizer
-    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
-
-    family: Any = PROCESSOR_MAPPING[type(AutoConfig.from_pretrained(checkpoint, **origin))]
-
-    def check(self: Any, name: str, part: Any) -> Any:
-        return None if "video" in name else family.check_argument_for_proper_class(self, name, part)
-
-    stills: Any = type(family.__name__, (family,), {"check_argument_for_proper_class": check})
-    values, options = stills.get_processor_dict(checkpoint, **origin)
-    makers = {
-        "tokenizer": AutoTokenizer,
-        "image_processor": AutoImageProcessor,
-        "feature_extractor": AutoFeatureExtractor,
-    }
-    parts = [
-        None if "video" in name else makers[name].from_pretrained(checkpoint, **origin)
-        for name in stills.get_attributes()
-    ]
-    return stills.from_args_and_dict(parts, values, **options)

@@ -15,7 +15,8 @@ from vivant.media.clips import frame_metadata
 from vivant.models.base import ModelError
 from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url, join_text
-from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, decode_picture, loading_error, takes_videos
+from vivant.models.processors import decode_picture, takes_videos
+from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, loading_error
 
 _PLAIN = {"add_special_tokens": False}
 """For prompts in which the chat template has written the first token."""

@@ -63,6 +63,8 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     }[frames.select]
     yield f"at most {frames.cap} frames" if frames.cap else ""
     yield f"side {frames.longest_side}" if frames.longest_side else ""
+    video = settings.model.get("video")
+    yield f"video as {video}" if isinstance(video, str) and video not in ("", "frames") else ""
     yield f"limit {settings.limit}" if settings.limit else ""
     yield _describe_thinking(settings.model)
     yield from settings.where
