@@ -113,31 +113,21 @@ def lmms_run(folder: Path, count: int, url: str, out: Path) -> None:
     """The same requests through lmms-eval's client for OpenAI-compatible servers; its tasks come from a hub."""
     from lmms_eval.api.instance import Instance
     from lmms_eval.models.chat.async_openai import AsyncOpenAIChat
+    from PIL import Image
 
-    os.environ["OPENAI_API_BASE"] = url
-    documents = {
-        "t": {
-            "test": [
-                [
-                    {
-                        "role": "user",
-                        "content": [
-                            {"type": "image", "url": str(folder / f"{number}.jpg")},
-                            {"type": "text", "text": "What is this?"},
-                        ],
-                    }
-                ]
-                for number in range(count)
-            ]
-        }
-    }
+    os.environ["LMMS_IMAGE_ENCODE_FORMAT"] = "JPEG"
+
+    def phrase(number: int) -> list[dict[str, Any]]:
+        picture = {"type": "image", "url": Image.open(folder / f"{number}.jpg")}
+        return [{"role": "user", "content": [picture, {"type": "text", "text": "What is this?"}]}]
+
     model = AsyncOpenAIChat(model_version="m", base_url=url, api_key="none", num_cpus=AT_ONCE)
-    model.task_dict = documents
+    model.task_dict = {"t": {"test": range(count)}}
     settings = {"max_new_tokens": 128, "temperature": 0}
     requests = [
         Instance(
             request_type="generate_until",
-            arguments=("", lambda document: document, settings, number, "t", "test"),
+            arguments=("", phrase, dict(settings), number, "t", "test"),
             idx=0,
             metadata={"task": "t", "doc_id": number, "repeats": 1},
         )

@@ -1,9 +1,10 @@
 """Ray against one process: 2,000 questions with a 23 kB picture each, 64 at a time, on one node; and decoding.
 
-Limit: from the first request to the last reply, Ray takes ≤ 1.3 × the time of a local run (start-up apart),
-against a server in another process that answers after 50 ms. Then 24 videos are decoded by workers with one
-decoding process each, on a cluster of one node and on one of two: on two cores, two nodes should take ≥ 1.5
-times less. (The file is not called ray.py: Python would import it in place of Ray.)
+Limit: from the first request to the last reply, Ray takes ≤ 1.15 × the time of a local run (start-up apart),
+against a server in another process that answers after 50 ms. A run on a Ray that it starts itself sends its first
+request ≤ 10 s after it was called. Then 24 videos are decoded by workers with one decoding process each, on a cluster
+of one node and on one of two: on two cores, two nodes should take ≥ 1.6 times less. Other load falsifies all three:
+measure on a quiet machine. (The file is not called ray.py: Python would import it in place of Ray.)
 
     python -m benchmarks.cluster [samples]
 """
@@ -20,8 +21,9 @@ from typing import Any
 
 from benchmarks.engine import AT_ONCE, DELAY, make_questions, serve
 
-LIMIT = 1.3
-SCALES = 1.5
+LIMIT = 1.15
+SCALES = 1.6
+START = 10.0
 VIDEOS = 24
 
 
@@ -77,6 +79,22 @@ def requests(folder: Path, count: int) -> None:
     print(f"{count} requests, {AT_ONCE} at a time, server delay {DELAY * 1000:.0f} ms; best of 5")
     print(f"one process: {min(local):.2f} s    Ray, one node: {min(ray):.2f} s")
     print(f"ratio: {ratio:.2f} (limit {LIMIT}) {'ok' if ratio <= LIMIT else 'MISSED'}")
+
+
+def start_up(folder: Path) -> None:
+    """A run that starts Ray itself: seconds to its first request; the best of three."""
+    questions = folder / "one.jsonl"
+    questions.write_text('{"question": "Which?", "choices": ["a", "b"], "answer": 0}\n')
+    seconds: list[float] = []
+    for trial in range(3):
+        called = time.time()
+        out = folder / f"start{trial}"
+        evaluated(out, questions, model="first", executor="ray")
+        from vivant.runs.log import read_log
+
+        seconds.append(next(read_log(out / "log.jsonl")).started - called)
+    verdict = "ok" if min(seconds) <= START else "MISSED"
+    print(f"start-up, Ray included: {min(seconds):.1f} s (at most {START:.0f}) {verdict}; best of 3")
 
 
 class Shown:
@@ -149,13 +167,14 @@ def make_videos(folder: Path) -> Path:
 
 
 def main() -> None:
-    """Both."""
+    """All three."""
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     os.environ.setdefault("OPENAI_API_KEY", "none")
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     with tempfile.TemporaryDirectory() as name:
         os.environ["VIVANT_CACHE"] = str(Path(name) / "cache")
         requests(Path(name), count)
+        start_up(Path(name))
         decoding(Path(name))
 
 

@@ -41,9 +41,9 @@ def make_questions(folder: Path, count: int) -> Path:
         buffer = BytesIO()
         Image.fromarray(pixels.clip(0, 255).astype(np.uint8)).save(buffer, "JPEG", quality=85)
         (folder / f"{number}.jpg").write_bytes(buffer.getvalue())
-    line = {"images": [f"{n}.jpg" for n in range(PICTURES)], "question": "What?", "answer": "A"}
+    line = {"images": [f"{n}.jpg" for n in range(PICTURES)], "answer": "A"}
     path = folder / "questions.jsonl"
-    path.write_text("".join(json.dumps({"id": n, **line}) + "\n" for n in range(count)))
+    path.write_text("".join(json.dumps({"question": f"Question {n}?", **line}) + "\n" for n in range(count)))
     return path
 
 
@@ -75,7 +75,7 @@ def run(questions: Path, at_once: int, url: str, out: Path) -> None:
     """The same through `vivant.evaluate`."""
     from vivant.engine.evaluation import evaluate
 
-    evaluate(str(questions), "openai/m", out=out, concurrency=at_once, base_url=url)
+    evaluate(str(questions), "openai/m", out=out, concurrency=at_once, base_url=url, cache="off")
 
 
 def idle(*_: Any) -> None:

@@ -133,3 +133,19 @@ def test_few_values_stay_a_list_and_keys_are_found_again() -> None:
     assert store_lines(values, Sample) == values
     keys = KeySet(["a"])
     assert keys.add("b") and not keys.add("a") and "b" in keys and "c" not in keys and len(keys) == 2
+
+
+def test_large_runs_compare_like_small_ones(
+    questions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vivant.analysis import comparison
+
+    hold(monkeypatch, 1000)
+    runs = [evaluate(str(questions), model, out=tmp_path / model, repeat=2) for model in ("first", "random")]
+    expected = comparison.compare(runs, by=["half"])
+    hold(monkeypatch, 10)
+    monkeypatch.setattr(comparison, "IN_MEMORY", 1)
+    found = comparison.compare([Run(run.dir.path) for run in runs], by=["half"])
+    assert found.pairs == expected.pairs and found.notes == expected.notes
+    assert len(expected.flips) > 1 and list(found.flips) == list(expected.flips)
+    assert found.flips[1] == expected.flips[1]

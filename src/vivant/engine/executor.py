@@ -49,6 +49,8 @@ class Executor(ABC):
     prepare_concurrency: int = 8
     """How many jobs are worth preparing at the same time."""
 
+    sizes_needed: bool = False
+    """Whether a request's tokens must be known before it is sent (rates, budgets)."""
     shares: int = 1
     """How many processes hold media, each up to the limit (`byte_budget`)."""
 

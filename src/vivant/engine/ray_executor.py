@@ -27,7 +27,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError, MediaError, UsageError
-from vivant.core.types import Image, Job, Reply, Text
+from vivant.core.types import Audio, Image, Job, Reply, Text, Video
+from vivant.engine.byte_budget import estimate_held
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
 from vivant.engine.ray_worker import (
@@ -38,6 +39,7 @@ from vivant.engine.ray_worker import (
     WorkerStarted,
     request_key,
 )
+from vivant.engine.tokens import RequestSize
 from vivant.models.base import DeniedError, Model, ModelError, TransientError, require_package
 
 logger = logging.getLogger("vivant")
@@ -46,9 +48,13 @@ logger = logging.getLogger("vivant")
 class _RemoteRequest(Struct, eq=False):
     """A prepared request, and the worker that holds it."""
 
-    worker: WorkerHandle
+    worker: WorkerHandle | None
+    """None before any has it: it is prepared and sent in one call."""
     number: int
     deaths: int = 0
+    described: bool = True
+    """The request has the key and the notes that a worker found."""
+    released: bool = False
 
 
 _NODE_POLL_SECONDS = 2.0
@@ -101,6 +107,7 @@ class RayExecutor(Executor):
             raise
         count = len(self._workers) + len(self._starting)
         self.prepare_concurrency = 8 * max(2, count)
+        self.shares = max(1, count)
         nodes = ", ".join(sorted({worker.node for worker in self._workers}))
         logger.info("Ray: %d of %d workers are ready: %s.", len(self._workers), count, nodes)
 
@@ -236,7 +243,16 @@ class RayExecutor(Executor):
     async def identify(self, job: Job) -> RequestKey:
         return request_key((await self._call_any_worker("identify", job))[1])
 
-    async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:  # noqa: ARG002 (workers remember hashes)
+    def estimate_bytes(self, job: Job) -> int:
+        return estimate_held(job, decoded=self._model.is_local) if self._model.capabilities.images else 0
+
+    async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:
+        if not self.sizes_needed and not _takes_long(job):
+            # One call to the worker in place of two.
+            size = RequestSize(bytes=self.estimate_bytes(job))
+            return PreparedRequest(
+                job, key or RequestKey("", ()), size, _RemoteRequest(None, 0, described=False)
+            )
         remote, answer = await self._call_any_worker("prepare", job)
         if answer.notes != job.notes:
             job = msgspec.structs.replace(job, notes=answer.notes)
@@ -245,25 +261,56 @@ class RayExecutor(Executor):
     async def send(self, request: PreparedRequest) -> Reply | TransientError:
         remote: _RemoteRequest = request.payload
         if not remote.deaths:
-            answer = await self._send_once(request)
+            answer = await (self._send_once(request) if remote.worker is not None else self._ask(request))
             if answer is not None:
                 return _outcome(answer)
         # One of those that a worker died over may have killed it. Asked one at a time, the others are cleared.
         async with self._suspect_lock:
             while (answer := await self._send_once(request)) is None:
                 if request.payload.deaths >= _MAX_DEATHS:
-                    node = request.payload.worker.node
+                    node = request.payload.worker.node if request.payload.worker else "a node"
                     error = f"the worker on {node} was lost ({_MAX_DEATHS} times over this sample)"
                     return Reply(status="error", error=error)
             return _outcome(answer)
 
+    async def _ask(self, request: PreparedRequest) -> WorkerAnswer | None:
+        """Prepare and send in one call; None where the worker died over it."""
+        while True:
+            remote = _RemoteRequest(await self._choose(request.job), next(self._numbers), described=False)
+            assert remote.worker is not None
+            request.payload = remote
+            try:
+                answer = await remote.worker.call(
+                    WorkerCall(number=remote.number, what="ask", job=request.job)
+                )
+            except WorkerLostError:
+                remote.deaths += 1
+                return None
+            if answer.kind == "no data":
+                self._exclude_worker(remote.worker, answer.error)
+                continue
+            if answer.kind == "media":
+                remote.released = True
+                return WorkerAnswer(
+                    number=answer.number, what="ask", reply=Reply(status="error", error=answer.error)
+                )
+            _take_over(request, answer)
+            remote.described = True
+            remote.released = answer.reply is not None
+            return answer
+
     async def _send_once(self, request: PreparedRequest) -> WorkerAnswer | None:
         """The answer to one attempt; None where the worker died over it."""
         remote: _RemoteRequest = request.payload
-        if remote.worker.lost:
-            job = msgspec.structs.replace(request.job, notes=())
-            request.payload, _ = await self._call_any_worker("prepare", job, remote.deaths)
+        if remote.worker is None or remote.worker.lost:
+            job = msgspec.structs.replace(request.job, notes=()) if remote.described else request.job
+            request.payload, answer = await self._call_any_worker("prepare", job, remote.deaths)
+            if not remote.described:
+                _take_over(request, answer)
             remote = request.payload
+            if answer.refused is not None:
+                return answer
+        assert remote.worker is not None
         try:
             return await remote.worker.call(WorkerCall(number=remote.number, what="send"))
         except WorkerLostError:
@@ -272,7 +319,8 @@ class RayExecutor(Executor):
 
     def release(self, request: PreparedRequest) -> None:
         remote: _RemoteRequest = request.payload
-        remote.worker.send(WorkerCall(number=remote.number, what="release"))
+        if remote.worker is not None and not remote.released:
+            remote.worker.send(WorkerCall(number=remote.number, what="release"))
 
     async def _call_any_worker(
         self, what: Literal["identify", "prepare"], job: Job, deaths: int = 0
@@ -313,6 +361,18 @@ class RayExecutor(Executor):
         return min(seeing, key=lambda worker: worker.busy)
 
 
+def _take_over(request: PreparedRequest, answer: WorkerAnswer) -> None:
+    """Record what the worker that prepared a request used and did."""
+    request.key = request_key(answer)
+    if answer.notes != request.job.notes:
+        request.job = msgspec.structs.replace(request.job, notes=answer.notes)
+
+
+def _takes_long(job: Job) -> bool:
+    """Whether media must be decoded, which is worth doing before it is the request's turn."""
+    return any(isinstance(part, Video | Audio) for message in job.messages for part in message.parts)
+
+
 def _first_file(job: Job) -> str:
     for message in job.messages:
         for part in message.parts:
@@ -327,6 +387,8 @@ def _outcome(answer: WorkerAnswer) -> Reply | TransientError:
     _raise_error(answer)
     if answer.failure is not None:
         return answer.failure.error()
+    if answer.refused is not None:
+        return answer.refused
     assert answer.reply is not None
     return answer.reply
 
@@ -349,6 +411,10 @@ def connect(address: str | None) -> bool:
     address = address or os.environ.get("RAY_ADDRESS")
     if address:
         _check_port_open(address)
+    else:
+        # One worker process is enough here, and Ray starts it when it is wanted; no news goes anywhere.
+        os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
         with _keep_signal_handlers():
             ray.init(

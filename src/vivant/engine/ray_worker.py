@@ -47,8 +47,9 @@ class WorkerCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing to do."""
 
     number: int
-    """`identify` and `prepare` name what they make by it; `send` and `release` refer to what was prepared under it."""
-    what: Literal["identify", "prepare", "send", "release"]
+    """`identify`, `prepare` and `ask` name what they make by it; `send` and `release` refer to what was prepared under
+    it. `ask` prepares and sends in one, and releases what was answered."""
+    what: Literal["identify", "prepare", "ask", "send", "release"]
     job: Job | None = None
 
 
@@ -71,7 +72,7 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a call."""
 
     number: int
-    what: Literal["identify", "prepare", "send"]
+    what: Literal["identify", "prepare", "ask", "send"]
     fingerprint: str = ""
     media: tuple[MediaUse, ...] = ()
     notes: tuple[str, ...] = ()
@@ -189,9 +190,16 @@ class RayWorker:
             )
         request = await self._executor.prepare(call.job, key)
         self._prepared[call.number] = request
+        sent = None
+        if call.what == "ask" and request.refused is None:
+            sent = await self._ask(call.number)
+            if sent.reply is not None:
+                self._prepared.pop(call.number, None)
         return WorkerAnswer(
             number=call.number,
-            what="prepare",
+            what=call.what,
+            reply=sent.reply if sent else None,
+            failure=sent.failure if sent else None,
             fingerprint=request.key.fingerprint,
             media=request.key.media,
             notes=request.job.notes,

@@ -140,6 +140,7 @@ class Runner:
             maxsize=max(2, self._concurrency)
         )
         source = iter(jobs)
+        self._executor.sizes_needed = self._meter is not None
         await self._executor.open()
         self._budget.limit *= self._executor.shares
         clock: asyncio.Task[None] | None = None

@@ -1,0 +1,66 @@
+"""How long a run waits for Ray's workers, and what it says meanwhile. No cluster is started."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+import pytest
+
+from vivant.engine import ray_executor
+from vivant.engine.options import RunOptions
+from vivant.engine.ray_executor import RayExecutor
+from vivant.models.base import ModelError
+from vivant.models.registry import create
+
+pytest.importorskip("ray")
+
+
+def wait(
+    monkeypatch: pytest.MonkeyPatch, *, starting: int, joins: float | None = None, timeout: float
+) -> None:
+    """Wait for a worker while some are starting; one may be ready after some seconds."""
+    monkeypatch.setattr(ray_executor, "_WORD_SECONDS", 0.05)
+    monkeypatch.setattr(ray_executor, "_NO_NODE_SECONDS", 0.3)
+    options = RunOptions(selectors=("mime",), model="first", executor="ray", start_timeout=timeout)
+
+    async def main() -> None:
+        executor = RayExecutor(create("first"), options)
+        executor._changed = asyncio.Event()
+        tasks = [asyncio.create_task(asyncio.sleep(60)) for _ in range(starting)]
+        executor._starting = {str(number): task for number, task in enumerate(tasks)}
+        if joins is not None:
+
+            def join() -> None:
+                executor._workers.append(None)  # type: ignore[arg-type]
+                executor._changed.set()
+
+            asyncio.get_running_loop().call_later(joins, join)
+        try:
+            await executor._wait_for_worker()
+        finally:
+            for task in tasks:
+                task.cancel()
+
+    asyncio.run(main())
+
+
+def test_a_run_waits_for_workers_that_load_a_model_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(logging.getLogger("vivant"), "propagate", True)
+    with caplog.at_level(logging.INFO, "vivant"):
+        wait(monkeypatch, starting=2, joins=1.2, timeout=60)
+    assert any("waiting for 2 workers" in message for message in caplog.messages)
+
+
+def test_the_wait_for_workers_that_start_has_the_limit_that_the_user_set(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with pytest.raises(ModelError, match=r"1 worker did not start within 0\.2 s.*--start-timeout"):
+        wait(monkeypatch, starting=1, timeout=0.2)
+
+
+def test_without_any_node_a_run_does_not_wait_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelError, match="no node has been there"):
+        wait(monkeypatch, starting=0, timeout=600)
