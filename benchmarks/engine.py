@@ -1,11 +1,13 @@
 """Engine overhead: 2,000 questions with one 23 kB picture each, 64 at a time, against a local server.
 
 Peer: a bare aiohttp loop that makes the same requests (read the file, base64, JSON, post, decode) and does
-nothing else: no fingerprint, no cache, no log, no retries. Limit: CPU of the client ≤ 2 × the peer's, and at
-least 60 requests in flight; once as a run is by default, once with rates and budgets kept too. The server is
-another process and answers after 50 ms. Where Inspect (`inspect_ai`) is installed, it is measured beside them.
+nothing else: no fingerprint, no cache, no log, no retries. Limit: CPU of the client, from the start of its process to
+the end, ≤ 1.6 × the peer's (medians of five runs that take turns), and at least 60 requests in flight; once as a run is
+by default (retries, response cache, log), once with rates and budgets kept too. The ratio without the start of the
+process and its imports is printed beside it. The server is another process and answers after 50 ms. Where Inspect
+(`inspect_ai`) or lmms-eval (`lmms_eval`) are installed, they are measured beside them.
 
-    python benchmarks/engine.py [samples]
+    python -m benchmarks.engine [samples [runs]]
 """
 
 from __future__ import annotations
@@ -14,18 +16,21 @@ import asyncio
 import json
 import multiprocessing
 import os
+import pickle
 import random
+import statistics
+import subprocess
 import sys
 import tempfile
 import time
-from base64 import b64encode
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from benchmarks.client import AT_ONCE as AT_ONCE
+
 DELAY = 0.05
-AT_ONCE = 64
-CPU_LIMIT = 2.0
+CPU_LIMIT = 1.6
 FLIGHT_LIMIT = 60
 
 
@@ -104,133 +109,28 @@ def make_questions(folder: Path, count: int) -> Path:
     return path
 
 
-def bare(folder: Path, count: int, url: str) -> None:
-    """The peer."""
-    import aiohttp
-
-    async def main() -> None:
-        numbers = iter(range(count))
-        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
-
-            async def worker() -> None:
-                for number in numbers:
-                    data = b64encode((folder / f"{number}.jpg").read_bytes()).decode()
-                    body = {
-                        "model": "m",
-                        "temperature": 0.0,
-                        "max_tokens": 128,
-                        "messages": [
-                            {
-                                "role": "user",
-                                "content": [
-                                    {
-                                        "type": "image_url",
-                                        "image_url": {"url": f"data:image/jpeg;base64,{data}"},
-                                    },
-                                    {"type": "text", "text": "What is this?\nA. a cat\nB. a dog\nC. a bird"},
-                                ],
-                            }
-                        ],
-                    }
-                    async with session.post(f"{url}/chat/completions", json=body) as response:
-                        json.loads(await response.read())
-
-            await asyncio.gather(*(worker() for _ in range(AT_ONCE)))
-
-    asyncio.run(main())
-
-
-def vivant_run(questions: Path, url: str, out: Path, **more: Any) -> None:
-    """The same through `vivant.evaluate`: fingerprints, response cache, retries, log, progress."""
-    from vivant.engine.evaluation import evaluate
-
-    evaluate(
-        str(questions),
-        "openai/m",
-        out=str(out),
-        concurrency=AT_ONCE,
-        base_url=url,
-        **more,
-    )
-
-
-def metered_run(questions: Path, url: str, out: Path) -> None:
-    """The same with limits that are kept but never reached."""
-    many = 1_000_000_000
-    vivant_run(questions, url, out, rpm=many, tpm=many, budget_tokens=many, budget_time=3600.0)
-
-
-def inspect_run(folder: Path, count: int, url: str, out: Path) -> None:
-    """The same with Inspect: a multiple-choice task over the same pictures."""
-    import inspect_ai
-    from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
-    from inspect_ai.scorer import choice
-    from inspect_ai.solver import multiple_choice
-
-    samples = [
-        Sample(
-            id=number,
-            input=[
-                ChatMessageUser(
-                    content=[
-                        ContentImage(image=str(folder / f"{number}.jpg")),
-                        ContentText(text="What is this?"),
-                    ]
-                )
-            ],
-            choices=["a cat", "a dog", "a bird", "a fish"],
-            target="A",
-        )
-        for number in range(count)
-    ]
-    task = inspect_ai.Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice())
-    model = get_model(
-        "openai/m",
-        base_url=url,
-        api_key="none",
-        responses_api=False,
-        config=GenerateConfig(max_connections=AT_ONCE, temperature=0.0, max_tokens=128),
-    )
-    inspect_ai.eval(
-        task, model=model, log_dir=str(out), display="none", max_samples=AT_ONCE, log_images=False
-    )
-
-
-def cpu(function: Any, *arguments: Any) -> tuple[float, float]:
-    """CPU and wall seconds of a function in a fresh process, imports apart."""
-    parent, child = multiprocessing.get_context("spawn").Pipe()
-    process = multiprocessing.get_context("spawn").Process(target=_timed, args=(child, function, arguments))
-    process.start()
-    result: tuple[float, float] = parent.recv()
-    process.join()
-    return result
-
-
-def _timed(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
-    if function is inspect_run:
-        import inspect_ai
-        import openai
-
-        assert inspect_ai and openai
-    else:
-        import aiohttp
-
-        import vivant.engine.evaluation
-        import vivant.media
-        import vivant.models.openai  # noqa: F401
-
-        assert aiohttp
-    os.environ.setdefault("OPENAI_API_KEY", "none")
-    before, wall = os.times(), time.perf_counter()
-    function(*arguments)
+def cpu(function: str, *arguments: Any) -> tuple[float, float, float]:
+    """CPU seconds of a fresh process that runs a function, those after its imports, and wall seconds."""
+    reader, writer = os.pipe()
+    call = pickle.dumps((function, arguments))
+    script = f"import sys; sys.path[:0] = {sys.path!r}; from benchmarks.client import main; main({writer})"
+    before = os.times()
+    process = subprocess.run([sys.executable, "-c", script], input=call, pass_fds=(writer,), check=False)
     after = os.times()
-    pipe.send((after.user + after.system - before.user - before.system, time.perf_counter() - wall))
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        message = pipe.read()
+    if process.returncode or not message:
+        raise RuntimeError(f"{function} failed")
+    used, wall = json.loads(message)
+    whole = after.children_user + after.children_system - before.children_user - before.children_system
+    return whole, used, wall
 
 
 def main() -> None:
-    """Run all in turn, three times each, and print the ratios of the medians."""
+    """Run all in turn, five times each, and print the ratios of the medians."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    runs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
     context = multiprocessing.get_context("spawn")
     port, highest = context.Value("i", 0), context.Value("i", 0)
     server = context.Process(target=serve, args=(port, highest), daemon=True)
@@ -238,40 +138,69 @@ def main() -> None:
     while not port.value:
         time.sleep(0.05)
     url = f"http://127.0.0.1:{port.value}/v1"
-    taken: dict[str, list[tuple[float, float]]] = {}
+    taken: dict[str, list[tuple[float, float, float]]] = {}
     flights: dict[str, list[int]] = {}
+    absent: dict[str, str] = {}
+    os.environ.setdefault("OPENAI_API_KEY", "none")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         questions = make_questions(folder, count)
 
-        def measure(what: str, function: Any, *arguments: Any) -> None:
+        def measure(what: str, function: str, *arguments: Any) -> None:
             highest.value = 0
             taken.setdefault(what, []).append(cpu(function, *arguments))
             flights.setdefault(what, []).append(highest.value)
 
-        for trial in range(3):
-            measure("bare aiohttp", bare, folder, count, url)
-            for what, function in (("vivant", vivant_run), ("vivant, metered", metered_run)):
-                out = folder / f"{function.__name__}{trial}"
+        others = {"Inspect": ("inspect_ai", "inspect_run"), "lmms-eval": ("lmms_eval", "lmms_run")}
+        for trial in range(runs):
+            measure("bare aiohttp", "bare", folder, count, url)
+            for what, function in (("vivant", "vivant_run"), ("vivant, metered", "metered_run")):
+                out = folder / f"{function}{trial}"
                 os.environ["VIVANT_CACHE"] = str(folder / f"cache-{out.name}")
                 measure(what, function, questions, url, out)
                 lines = (out / "log.jsonl").read_bytes().count(b"\n")
                 assert lines == count, f"{lines} of {count} in the log"
-            if find_spec("inspect_ai") is not None:
-                measure("Inspect", inspect_run, folder, count, url, folder / f"inspect{trial}")
+            for what, (package, function) in others.items():
+                if find_spec(package) is None:
+                    absent[what] = "not installed"
+                elif what not in absent:
+                    try:
+                        measure(what, function, folder, count, url, folder / f"{package}{trial}")
+                    except RuntimeError:
+                        absent[what] = "installed, but it does not run here"
     server.terminate()
-    peer = sorted(taken["bare aiohttp"])[1][0]
-    print(f"{count} requests, {AT_ONCE} at a time, server delay {DELAY * 1000:.0f} ms; medians of 3")
+    report(count, runs, taken, flights, absent)
+
+
+def report(
+    count: int,
+    runs: int,
+    taken: dict[str, list[tuple[float, float, float]]],
+    flights: dict[str, list[int]],
+    absent: dict[str, str],
+) -> None:
+    """Print ratios to the peer, and whether limits are kept."""
+    print(f"{count} requests, {AT_ONCE} at a time, server delay {DELAY * 1000:.0f} ms; medians of {runs}")
+    peer = [statistics.median(column) for column in zip(*taken["bare aiohttp"], strict=True)]
     for what, rounds in taken.items():
-        used, wall = sorted(rounds)[1]
-        ratio, fewest = used / peer, min(flights[what])
+        whole, used, wall = (statistics.median(column) for column in zip(*rounds, strict=True))
+        ratio, fewest = whole / peer[0], min(flights[what])
         print(
-            f"{what + ':':<17}{used / count * 1000:6.2f} ms CPU a request, {wall:6.2f} s, ratio {ratio:.2f}, "
+            f"{what + ':':<17}{whole / count * 1000:6.2f} ms CPU a request with the start, ratio {ratio:.2f}; "
+            f"without {used / count * 1000:.2f} ms, ratio {used / peer[1]:.2f}; {wall:.2f} s, "
             f"in flight at most {fewest}"
         )
         if what.startswith("vivant"):
             print(f"{'':<17}ratio ≤ {CPU_LIMIT}: {'ok' if ratio <= CPU_LIMIT else 'MISSED'}; ", end="")
             print(f"in flight ≥ {FLIGHT_LIMIT}: {'ok' if fewest >= FLIGHT_LIMIT else 'MISSED'}")
+    ours = statistics.median(whole for whole, _, _ in taken["vivant"])
+    for what, rounds in taken.items():
+        if what in ("Inspect", "lmms-eval"):
+            print(
+                f"{what} takes {statistics.median(whole for whole, _, _ in rounds) / ours:.1f} × as much as vivant"
+            )
+    for what, reason in absent.items():
+        print(f"{what}: {reason}")
 
 
 if __name__ == "__main__":

@@ -150,7 +150,10 @@ def test_plain_predictions_count_in_the_order_that_a_run_shows(tmp_path: Path) -
     ("content", "reason"),
     [
         ('{"id": "zz", "response": "A"}\n', "1 of 1 ids are no samples of jsonl/mine, the first is 'zz'"),
-        ('{"id": "a", "response": "A"}\n{"id": "a", "response": "B"}\n', "line 2: the id 'a' stands twice"),
+        (
+            '{"id": "a", "response": "A"}\n{"id": "a", "response": "B"}\n',
+            "line 2: the id 'a' is repeated; ids must be unique",
+        ),
         ('{"id": "a"}\n', "line 1"),
         ('{"id": "a", "response": "A", "options": ["x", "q"]}\n', "id 'a': its `options` are not those"),
     ],

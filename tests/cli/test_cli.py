@@ -20,6 +20,11 @@ from vivant.engine.options import RunOptions
     ("arguments", "message"),
     [
         (["rnu"], "Unknown command 'rnu'; did you mean 'run'?"),
+        (["run", "mime", "--data", "mini"], "Name a model with --model"),
+        (
+            ["run", "mime", "--recipe", "paper/gpt-4o-mni", "--data", "mini"],
+            "did you mean 'paper/gpt-4o-mini'?",
+        ),
         (["run", "mimee", "--model", "random"], "Unknown benchmark 'mimee'; did you mean 'mime'?"),
         (["run", "mime/mqc", "--model", "random", "--data", "mini"], "did you mean 'mcq'?"),
         (
@@ -206,3 +211,32 @@ def test_the_package_lists_what_it_offers() -> None:
 
     assert set(api.__all__) | {"__version__"} == set(library.__all__) <= set(dir(library))
     assert all(getattr(library, name) is getattr(api, name) for name in api.__all__)
+
+
+def test_recipes_are_listed_shown_and_read_from_a_clone(tmp_path: Path) -> None:
+    from tests.support.original_repos import COMMIT, make_clone
+
+    narrow = {"COLUMNS": "80"}
+    listed = vivant("recipes", "mime", cwd=tmp_path, env=narrow).stdout
+    assert "gpt-4o-mini-few-shot" in listed and "partly known" in listed
+    shown = vivant("recipes", "show", "mime", "paper/phi-3.5-vision", cwd=tmp_path, env=narrow).stdout
+    assert "--fps 1.0 --max-frames 1 --spread middles" in shown and "phi35.py" in shown
+    assert "picture size:   not stated" in shown
+    assert max(map(len, (listed + shown).splitlines())) <= 80
+    make_clone(tmp_path / "clone", "mime")
+    arguments = ("recipes", "wording", "mime", "--repo", "clone", "--out", "w.yaml")
+    read = vivant(*arguments, cwd=tmp_path)
+    assert (
+        read.returncode == 0 and COMMIT[:7] in read.stderr and "differ from those at be9e4a4" in read.stderr
+    )
+    run = ("run", "mime/ff", "--recipe", "paper/gpt-4o-mini-cot", "--model", "random", "--data", "mini")
+    result = vivant(*run, "--limit", "2", "--prompts", "w.yaml", "--out", "run", cwd=tmp_path)
+    assert (
+        result.returncode == 0
+        and "wording: a text of the user's; the recipe: the original's" in result.stderr
+    )
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["recipe"] == "paper/gpt-4o-mini-cot"
+    assert manifest["settings"]["wording"]["source"].endswith(COMMIT)
+    first = json.loads((tmp_path / "run" / "log.jsonl").read_text().splitlines()[0])
+    assert first["messages"][0]["parts"][0] == {"kind": "text", "text": "Think and say."}

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -111,13 +112,17 @@ def test_vllm_renders_text_and_pictures_itself(load: Callable[..., Any], tmp_pat
 
 
 def test_vllm_is_given_chosen_frames_as_a_video_with_their_times(
-    load: Callable[..., Any], tmp_path: Path
+    load: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = load("vllm")
     assert engine.takes_video
     film, text = engine.generate([request(clip(tmp_path)), request()])
     assert seen(text)["chat"]
     assert seen(film)["prompt"] == "user: <video>Which?\nassistant:"
+    assert not seen(film)["plain"]
+    monkeypatch.setattr(Processor, "tokenizer", SimpleNamespace(bos_token="user"), raising=False)
+    (again,) = engine.generate([request(clip(tmp_path))])
+    assert seen(again)["plain"]  # the template wrote the first token itself
     (video,) = seen(film)["videos"]
     assert (video["shape"][0], video["shape"][3], video["type"]) == (3, 3, "uint8")
     assert {name: video[name] for name in ("fps", "total_num_frames", "duration", "frames_indices")} == {

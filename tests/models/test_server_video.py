@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 from base64 import b64decode
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from aiohttp import web
 
 from tests.models.test_hosted import ask, question, videos
 from tests.support.media_kit import make_video, number_of
 from tests.support.standin import Standin, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, ClipTiming, FramePolicy, MediaUse, Picture, Text
-from vivant.models.base import ModelOptions
+from vivant.models.base import ModelError, ModelOptions
 from vivant.models.openai import OpenAI
 from vivant.models.server_video import sample_files
 
@@ -175,3 +178,44 @@ def test_gemini_is_told_the_rate_and_the_part(tmp_path: Path, inline: str) -> No
     assert {("fileData" if inline == "100" else "inlineData") in piece for piece in sent} == {True}
     (record,) = run.records().values()
     assert (record.media[0].shown_as, record.media[0].fps) == ("file", 5.0)
+
+
+@pytest.mark.parametrize(
+    ("version", "way", "refused"),
+    [
+        ("0.17.1", "file", "upgrade it to 0.18"),
+        ("0.19.0", "frames", "upgrade it to 0.20"),
+        ("0.18.0", "file", ""),
+        ("0.27.1", "frames", ""),
+        ("0.1.dev1+g1a2b", "file", ""),
+        ("", "file", ""),
+    ],
+)
+def test_a_vllm_that_would_drop_the_frame_settings_is_refused(version: str, way: str, refused: str) -> None:
+    options = ModelOptions(video="native", values={"server": "vllm", "send_video": way})
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({"version": version})
+
+    async def main() -> None:
+        app = web.Application()
+        app.router.add_get("/version", answer)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        try:
+            site = web.TCPSite(runner, "127.0.0.1", 0)
+            await site.start()
+            port = runner.addresses[0][1]
+            model = OpenAI("m", msgspec.structs.replace(options, base_url=f"http://127.0.0.1:{port}/v1"))
+            try:
+                await model.open()
+            finally:
+                await model.close()
+        finally:
+            await runner.cleanup()
+
+    if refused:
+        with pytest.raises(ModelError, match=refused):
+            asyncio.run(main())
+    else:
+        asyncio.run(main())

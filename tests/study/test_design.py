@@ -227,7 +227,7 @@ def test_no_bytes_in_items_end_in_anything_but_faults(
     [
         ("mcq", {"item": "item-0", "option": 4}, "option 4 is no place among its 4 options"),
         ("mcq", {"item": "stranger", "option": 0}, "the item 'stranger' is not in the study"),
-        ("mcq", {"item": "item-1", "option": 0}, "the item 'item-1' stands twice"),
+        ("mcq", {"item": "item-1", "option": 0}, "the item 'item-1' is repeated"),
         ("mcq", {"item": "item-0", "expected": {"choose": 0}}, "has an expected answer but is no check"),
         ("mcq", {"item": "item-6", "expected": {"choose": True}}, "expected True is no place"),
         (

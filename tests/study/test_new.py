@@ -146,9 +146,7 @@ def test_samples_that_cannot_be_asked_are_left_out_and_counted(tmp_path: Path) -
     assert item.question == "Why?"
     text = "\n".join(made.notes)
     assert "1 left out: no option is marked as right (the first is 1)" in text
-    assert (
-        "1 left out: an option is empty or stands twice; --keep-odd-options keeps it (the first is 2)" in text
-    )
+    assert "1 left out: an option is empty or repeated; --keep-odd-options keeps it (the first is 2)" in text
     assert "1 left out: a file cannot be used (the first is '3': videos/gone.mp4 is missing" in text
 
 
@@ -170,7 +168,7 @@ def test_questions_with_empty_or_repeated_options_can_be_kept(tmp_path: Path) ->
     )
     assert [sorted(item.options) for item in loaded.items] == [["one", "one", "two"], ["", "three", "two"]]
     assert all(item.options[key[item.id].option] == "two" for item in loaded.items)
-    assert made.notes == ("1 left out: the right option is empty or stands twice (the first is 2)",)
+    assert made.notes == ("1 left out: the right option is empty or repeated (the first is 2)",)
 
 
 def test_media_are_linked_or_copied_under_names_that_say_nothing(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from vivant.cli.main import LazyGroup
 ROOT = Path(__file__).resolve().parents[2]
 STAND_IN, JUDGE = "random", "heuristic"
 _FAR = re.compile(
-    r"(openai|gemini|anthropic|transformers|internvl-chat|mimic-chat|vllm|sglang|onnx|replay|\./mine\.py)(-offline)?[/:].*"
+    r"(openai|gemini|anthropic|transformers|internvl-chat|mimic-chat|vllm|sglang|onnx|replay|\./mine\.py)(-local|-offline)?[/:].*"
 )
 _DROPPED_WITH_VALUE = {
     *("--base-url", "--model-option", "--executor", "--address", "--image-model", "--image-base-url"),
@@ -40,14 +40,22 @@ _DROPPED = {"--audio", "--native-video", "--batch", "--trust-remote-code", "--li
 _FILLED = {"--model": STAND_IN, "--judge": JUDGE, "run": "mime/mcq"}
 _SERVERS = {("view",), ("serve",), ("study", "serve"), ("study", "preview")}
 _LONG = {
-    ("train", "mimic-chat"),
-    ("train", "tiny"),
+    ("demo",),
+    ("train",),
     ("build", "mimic"),
     ("build", "mime"),
     ("build", "needles"),
 }
+_NEEDS_PEOPLE = {
+    ("study", "link"): "needs a study that is being served",
+    ("study", "report"): "needs answers of people",
+    ("study", "export"): "needs answers of people",
+    ("--labels",): "needs labels of people",
+    ("human",): "the mini-editions hold no answers of people",
+}
 _NETWORK = {("data", "get"), ("models", "check")}
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_-]*(=.*|:.*)?|.*/[A-Z]{2,}(/.*)?")
+_MADE = re.compile(r"(runs|studies|packs|answers)/[^*]+")
 _OWN_FILE = re.compile(r".*\.(csv|json|jsonl|yaml|yml|bvh|txt|py|md)$")
 
 
@@ -76,7 +84,7 @@ def list_commands(page: str) -> list[ShownCommand]:
     found = []
     for number, line in _code_lines((ROOT / page).read_text(encoding="utf-8")):
         for text in _split_commands(line):
-            words = [word.strip("[]") for word in shlex.split(text, comments=True)]
+            words = [word.strip("[]") for word in shlex.split(text.partition(" > ")[0], comments=True)]
             found.append(ShownCommand(page, number, tuple(_fill_in(words[1:]))))
     return found
 
@@ -162,14 +170,19 @@ def explain_unrunnable(command: ShownCommand, folder: Path) -> str:
     name = find_command(command.words)[1]
     for reason, group in (
         ("serves until it is stopped", _SERVERS),
-        ("takes minutes", _LONG),
+        ("takes minutes, or needs torch; has tests of its own", _LONG),
         ("needs the network", _NETWORK),
     ):
         if any(name[: len(entry)] == entry for entry in group):
             return reason
+    for shown, reason in _NEEDS_PEOPLE.items():
+        if name[:2] == shown or (len(shown) == 1 and shown[0] in command.words):
+            return reason
     for word in localise(command):
         if _PLACEHOLDER.fullmatch(word) and not (folder / word).exists():
             return f"{word} is the reader's own"
+        if _MADE.fullmatch(word) and not (folder / word).exists() and not _is_output(command, word):
+            return f"{word} is made by a command that cannot run here"
         if (
             _OWN_FILE.fullmatch(word)
             and name[-1] != "new"
@@ -182,7 +195,14 @@ def explain_unrunnable(command: ShownCommand, folder: Path) -> str:
 
 def _is_output(command: ShownCommand, word: str) -> bool:
     index = command.words.index(word) if word in command.words else 0
-    return index > 0 and command.words[index - 1] in ("-o", "--out", "--flips", "--template", "--write")
+    return index > 0 and command.words[index - 1] in (
+        "-o",
+        "--out",
+        "--flips",
+        "--template",
+        "--write",
+        "new",
+    )
 
 
 def localise(command: ShownCommand) -> list[str]:
@@ -199,9 +219,9 @@ def localise(command: ShownCommand) -> list[str]:
             rest[0] = STAND_IN
             words.append(word)
         elif word in ("--judge", "--label-judge") and rest:
-            rest[0] = JUDGE
-            words.append(word)
-        elif word == "--data" and rest:
+            rest[:1] = [] if word in words else [JUDGE]  # a stand-in can be named once
+            words += [] if word in words else [word]
+        elif word == "--data" and rest and not any(other.endswith(".py") for other in words):
             rest[0] = "mini"
             words.append(word)
         elif word == "--limit" and rest:

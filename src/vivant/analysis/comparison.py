@@ -13,23 +13,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct, field
 
+from vivant.analysis.sample_frame import Flip, FlipList, SharedSamples, join_samples, read_sample_frame
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
-from vivant.benchmarks.summary import (
-    SampleScores,
-    cluster_of,
-    group_by_sample,
-    group_rows,
-    is_binary,
-    natural,
-    restrict,
-)
+from vivant.benchmarks.summary import natural, restrict
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
+from vivant.core.stored_lines import IN_MEMORY
 from vivant.core.table import Table
-from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm_within, paired_difference
 from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run, RunLike, common_protocol, load_runs
@@ -67,25 +61,11 @@ class RunPair(Struct, frozen=True, kw_only=True):
         return " ".join(filter(None, (name_family(self.task), self.run)))
 
 
-class Flip(Struct, frozen=True, kw_only=True):
-    """A sample that one of two runs has right and the other wrong."""
-
-    task: str
-    id: str
-    first: str
-    second: str
-    first_value: float
-    second_value: float
-    first_answer: str
-    second_answer: str
-    facets: Mapping[str, str] = field(default_factory=dict)
-
-
 class Comparison(Struct, frozen=True, kw_only=True):
     """All comparisons made together, and what must be known to judge them."""
 
     pairs: tuple[RunPair, ...]
-    flips: tuple[Flip, ...] = ()
+    flips: Sequence[Flip] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each run."""
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -166,7 +146,7 @@ def compare(
     names = name_runs(loaded)
     parts = {name: _by_task(run, protocol, where, values) for name, run in zip(names, loaded, strict=True)}
     pairs: list[RunPair] = []
-    flips: list[Flip] = []
+    flips: list[Sequence[Flip]] = []
     notes: list[str] = []
     by = tuple(dict.fromkeys(by))
     for first, second in combinations(names, 2):
@@ -180,16 +160,23 @@ def compare(
                 first, second, parts[first][task], parts[second][task], by
             )
             pairs += task_pairs
-            flips += task_flips
+            flips.append(task_flips)
             notes += task_notes
     return Comparison(
         pairs=tuple(correct_p_values(pairs)),
-        flips=tuple(flips),
+        flips=_join_flips(flips),
         models={name: run.model for name, run in zip(names, loaded, strict=True)},
         settings=dict(zip(names, list_run_distinctions(loaded), strict=True)),
         notes=tuple(dict.fromkeys(notes)),
         protocol=protocol,
     )
+
+
+def _join_flips(parts: Sequence[Sequence[Flip]]) -> Sequence[Flip]:
+    """All flips; of one large comparison they stay where they are."""
+    if len(parts) == 1 and len(parts[0]) > IN_MEMORY:
+        return parts[0]
+    return tuple(flip for part in parts for flip in part)
 
 
 def name_runs(runs: Sequence[Run]) -> list[str]:
@@ -221,34 +208,30 @@ def _by_task(
 
 def _compare_task(
     first: str, second: str, first_part: ScoredRun, second_part: ScoredRun, by: tuple[str, ...]
-) -> tuple[list[RunPair], list[Flip], list[str]]:
+) -> tuple[list[RunPair], Sequence[Flip], list[str]]:
     benchmark = registry.of_task(first_part.task)
-    a, b = group_by_sample(first_part, benchmark), group_by_sample(second_part, benchmark)
-    shared = [name for name in a if name in b]
-    if not shared:
+    a, b = (read_sample_frame(part, benchmark, by) for part in (first_part, second_part))
+    shared, alone = join_samples(a, b)
+    if not len(shared):
         raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
-    unparsed_value = benchmark.unparsed_value
-    binary = is_binary(first_part, unparsed_value) and is_binary(second_part, unparsed_value)
-    single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
-    scale = benchmark.task(first_part.task).scale
-    everything = {*a, *b}
-    groups: dict[tuple[str, ...], list[str]] = {(): shared}
-    sizes: Counter[tuple[str, ...]] = Counter({(): len(everything)})
+    binary = a.binary and b.binary
+    single = all(column.max() == 1 for column in shared.columns("replies"))
+    sizes: Counter[tuple[str, ...]] = Counter({(): len(a) + len(alone)})
+    groups: dict[tuple[str, ...], SharedSamples] = {(): shared}
     if by:
-        members = {
-            row[0].id: key
-            for part in (second_part, first_part)
-            for key, rows in group_rows(part, benchmark, by).items()
-            for row in rows
-        }
-        for name in everything:
-            sizes[members[name]] += 1
-        for name in shared:
-            groups.setdefault(members[name], []).append(name)
+        sizes.update(a.groups)
+        sizes.update(b.groups[place] for place in alone)
+        members_of: dict[tuple[str, ...], list[int]] = {}
+        for number, place in enumerate(shared.places[:, 0]):
+            members_of.setdefault(a.groups[place], []).append(number)
+        groups |= {key: shared.select(np.array(numbers)) for key, numbers in members_of.items()}
+    scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
-        names = groups[key]
-        before, after = [a[name] for name in names], [b[name] for name in names]
+        members = groups[key]
+        means, others = members.columns("means")
+        # More right than wrong; for scores on a scale, from its middle up.
+        right, right_second = means >= 0.5, others >= 0.5
         pairs.append(
             RunPair(
                 first=first,
@@ -256,42 +239,27 @@ def _compare_task(
                 task=first_part.task,
                 group=dict(zip(by, key, strict=True)) if key else {},
                 scale=scale,
-                result=_difference(before, after, binary and single),
-                gained=sum(_right(y) > _right(x) for x, y in zip(before, after, strict=True)),
-                lost=sum(_right(y) < _right(x) for x, y in zip(before, after, strict=True)),
-                unpaired=sizes[key] - len(names),
+                result=paired_difference(
+                    means, others, members.columns("clusters")[0].tolist(), binary=binary and single
+                ),
+                gained=int((~right & right_second).sum()),
+                lost=int((right & ~right_second).sum()),
+                unpaired=sizes[key] - len(members),
             )
         )
-    flips = [_flip(first, second, a[name], b[name]) for name in shared if _right(a[name]) != _right(b[name])]
-    return pairs, flips, _sample_notes(first, second, first_part.task, a, b, shared, binary)
-
-
-def _difference(before: Sequence[SampleScores], after: Sequence[SampleScores], binary: bool) -> Difference:
-    return paired_difference(
-        [scores.mean for scores in before],
-        [scores.mean for scores in after],
-        [cluster_of(scores.sample) for scores in before],
-        binary=binary,
-    )
-
-
-def _right(scores: SampleScores) -> bool:
-    """More right than wrong; for scores on a scale, from its middle up."""
-    return scores.mean >= 0.5
-
-
-def _flip(first: str, second: str, a: SampleScores, b: SampleScores) -> Flip:
-    return Flip(
-        task=a.sample.task,
-        id=a.sample.id,
-        first=first,
-        second=second,
-        first_value=a.mean,
-        second_value=b.mean,
-        first_answer=" | ".join(dict.fromkeys(score.answer for score in a.scores)),
-        second_answer=" | ".join(dict.fromkeys(score.answer for score in b.scores)),
-        facets=a.sample.facets,
-    )
+    means, others = shared.columns("means")
+    flipped = shared.select((means >= 0.5) != (others >= 0.5))
+    questions, asked = shared.columns("questions")
+    other = int((questions != asked).sum())
+    notes = _sample_notes(first, second, first_part.task, len(shared), other, binary)
+    lonely = len(a) - len(shared), len(alone)
+    if any(lonely):
+        notes.insert(
+            min(1, other),
+            f"{first_part.task}: {lonely[0]} samples scored in {first} alone and {lonely[1]} in {second} alone "
+            "are left out.",
+        )
+    return pairs, FlipList(first, second, first_part, flipped), notes
 
 
 # ── what else differs ────────────────────────────────────────────────────────────────────────────
@@ -340,34 +308,15 @@ def _scoring_differences(first: Run, second: Run) -> list[str]:
     return changes
 
 
-def _sample_notes(
-    first: str,
-    second: str,
-    task: str,
-    a: Mapping[str, SampleScores],
-    b: Mapping[str, SampleScores],
-    shared: Sequence[str],
-    binary: bool,
-) -> list[str]:
+def _sample_notes(first: str, second: str, task: str, shared: int, other: int, binary: bool) -> list[str]:
     notes: list[str] = []
-    other = sum(not _same_question(a[name].sample, b[name].sample) for name in shared)
     if other:
         notes.append(
-            f"{first} and {second}, {task}: {other} of {len(shared)} paired samples have other options, "
+            f"{first} and {second}, {task}: {other} of {shared} paired samples have other options, "
             "keys or texts in the two runs."
-        )
-    alone = [len(a) - len(shared), len(b) - len(shared)]
-    if any(alone):
-        notes.append(
-            f"{task}: {alone[0]} samples scored in {first} alone and {alone[1]} in {second} alone "
-            "are left out."
         )
     if not binary:
         notes.append(
             f"{task}: scores lie on a scale; a sample counts as flipped where it crosses the middle."
         )
     return notes
-
-
-def _same_question(first: Sample, second: Sample) -> bool:
-    return (first.options, first.key, first.answers) == (second.options, second.key, second.answers)

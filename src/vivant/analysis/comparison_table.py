@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.analysis.comparison import Comparison, Flip, RunPair
+from vivant.analysis.comparison import Comparison, RunPair
+from vivant.analysis.sample_frame import Flip
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
 from vivant.core.table import Cell, Row, Table

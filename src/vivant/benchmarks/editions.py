@@ -92,7 +92,7 @@ def compare_size(
         more = f" and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
         detail = f" ({', '.join(wrong[:_SHOWN])}{more})"
     return SizeComparison(
-        line=f"{benchmark}: {count:,} samples where the {edition.title} has {expected:,}{detail}; figures are not "
+        line=f"{benchmark}: {count:,} sample{'s' * (count != 1)} where the {edition.title} has {expected:,}{detail}; figures are not "
         "comparable with published ones",
         fits=False,
     )

@@ -88,7 +88,7 @@ def consolidate(
     ] = None,
     page: Annotated[str, Option("--page", help="Of a study: the page that asked for the label.")] = "",
     agree: Annotated[int, Option("--agree", help="Annotators who must agree …")] = 2,
-    of: Annotated[int, Option("--of", help="… of so many.")] = 3,
+    of: Annotated[int, Option("--of", help="Number of people who look at each take.")] = 3,
     near: Annotated[
         float, Option("--near", help="Cosine from which labels of one take are proposed as one.")
     ] = 0.6,

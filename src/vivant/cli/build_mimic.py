@@ -138,9 +138,7 @@ def world(
     videos: Annotated[int, Option("--videos", min=1)] = 2_000,
     comments: Annotated[int | None, Option("--comments", help="(default: 100 a video)")] = None,
     seed: Annotated[int, Option("--seed", help="Another seed makes another world.")] = 0,
-    render: Annotated[
-        int, Option("--render", min=0, help="With --out: draw the videos of the first so many.")
-    ] = 0,
+    render: Annotated[int, Option("--render", min=0, help="With --out: draw the first N videos.")] = 0,
     broken: Annotated[
         float, Option("--broken", min=0, max=1, help="With --out: the share of files with an accident.")
     ] = 0.02,

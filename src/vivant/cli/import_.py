@@ -44,7 +44,9 @@ def import_(
     benchmark, JSON lines of {"id": …, "response": "…"} work; options count in the order that `vivant plan
     --write` shows, or in the order of an "options" list in the line.
 
-    vivant import milebench outputs --out runs/milebench takes the original's whole output folder, a run per model.
+    MileBench's whole output folder becomes a run per model.
+
+    vivant import milebench outputs --out runs/milebench
     """
     options = parse_pairs(task_option, "--task-option")
     if predictions.is_dir():

@@ -36,7 +36,9 @@ def pack(
     key: Annotated[
         Path | None, Option("--key", help="File for the sealed key. (default: PACK.key.jsonl)")
     ] = None,
-    limit: Annotated[int | None, Option("--limit", min=1, help="At most so many videos, by seed.")] = None,
+    limit: Annotated[
+        int | None, Option("--limit", min=1, help="Take at most N videos, drawn by seed.")
+    ] = None,
     seed: Annotated[int, Option("--seed", help="For order and names of comments.")] = 0,
 ) -> None:
     """Build a blind pack: comments of people and models under each video, shuffled, without names.

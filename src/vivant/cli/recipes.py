@@ -84,7 +84,8 @@ def show_recipe(
     content = load_recipes(_check(benchmark))
     chosen = find_recipe(benchmark, recipe)
     lines = [
-        f"{chosen.name}: {chosen.row}, {chosen.style} ({chosen.status})",
+        chosen.name,
+        f"Row: {chosen.row}, {chosen.style}. Status: {chosen.status}.",
         f"Read from https://github.com/{content.repository} at {content.commit[:7]} ({content.date}).",
         "",
     ]
@@ -104,8 +105,8 @@ def show_recipe(
     lines += ["", "What a run by this recipe still does otherwise:"] if chosen.differs else []
     for difference in chosen.differs:
         lines += _wrap("  -", difference, 4)
-    typer.echo("\n".join(lines))
-    typer.echo("\n" + _commands(chosen, content.repository))
+    commands = _commands(chosen, content.repository)
+    typer.echo("\n".join([*lines, *(["", commands] if commands else [])]))
 
 
 def _options(sets: Any) -> str:
@@ -125,21 +126,28 @@ def _options(sets: Any) -> str:
 
 
 def _commands(recipe: RowRecipe, repository: str) -> str:
+    """What to type for a run by the recipe."""
     name = recipe.benchmark
     file = f"{name}-wording.yaml"
-    clone = repository.rpartition("/")[2]
-    prompts = f" --prompts {file}" if name != "mmie" else ""
     lines = [
         f"  git clone https://github.com/{repository}",
-        f"  vivant recipes wording {name} --repo {clone} --out {file}",
+        f"  vivant recipes wording {name} --repo {repository.rpartition('/')[2]} --out {file}",
     ]
     if name == "mmie":
-        judge = "internvl-chat/MMIE/MMIE-Score --judge-option trust_remote_code=true"
-        lines.append(f"  vivant run {name} --answers DIR --judge {judge} \\")
-        lines.append(f"      --judge-attempts 1 --judge-prompts {file}")
+        lines += [
+            f"  vivant run {name} --answers DIR --judge internvl-chat/MMIE/MMIE-Score \\",
+            f"      --judge-option trust_remote_code=true --judge-prompts {file}",
+        ]
     elif recipe.wording or recipe.sets:
-        model = "" if "model" in recipe.sets else " --model NAME"
-        lines.append(f"  vivant run {name} --recipe {recipe.name}{model}{prompts if recipe.wording else ''}")
+        words = [f"  vivant run {name} --recipe {recipe.name}"]
+        if "model" not in recipe.sets:
+            words.append("--model NAME")
+        elif any(word in recipe.state("model") for word in ("server", "address")):
+            words.append("--base-url URL")
+        if recipe.wording:
+            words.append(f"--prompts {file}")
+        text = " ".join(words)
+        lines.append(text if len(text) < 80 else " ".join(words[:-1]) + f" \\\n      {words[-1]}")
     return "\n".join(lines if recipe.wording else lines[2:])
 
 

@@ -34,7 +34,9 @@ def new(
     ],
     data: o.Data = None,
     where: o.Where = None,
-    limit: Annotated[int | None, Option("--limit", min=1, help="At most so many, by seed.")] = None,
+    limit: Annotated[
+        int | None, Option("--limit", min=1, help="Take at most N items, drawn by seed.")
+    ] = None,
     seed: Annotated[int, Option("--seed", help="For --limit, sides, and all orders.")] = 0,
     share: Annotated[
         int | None,
@@ -67,7 +69,7 @@ def new(
         bool,
         Option(
             "--keep-odd-options",
-            help="Keep questions with an empty option, or a wrong one that stands twice.",
+            help="Keep questions with an empty option or a repeated wrong option.",
         ),
     ] = False,
     copy: Annotated[bool, Option("--copy", help="Copy media instead of linking them.")] = False,

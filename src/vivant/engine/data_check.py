@@ -40,6 +40,8 @@ def _compare_size(report: DataReport, benchmark: Benchmark, root: Path) -> DataR
     try:
         tasks = benchmark.data.available(benchmark, root, benchmark.expand(""))
         pools = {task: load_samples(benchmark, root, f"{benchmark.name}/{task}") for task in tasks}
+        if tasks:
+            pools |= {task: [] for task in edition.tasks if task not in pools and task != "*"}
     except VivantError:
         return report
     size = compare_size(benchmark.name, edition, pools)

@@ -13,13 +13,13 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import wraps
 from pathlib import Path
-from typing import Any, Literal, ParamSpec
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec
 
 import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.recipes import FIELDS, find_recipe
+from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.registry import Selection
 from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
@@ -27,9 +27,7 @@ from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
 from vivant.core.stored_lines import KeySet
 from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
-from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
-from vivant.engine.cost import announce_cost
 from vivant.engine.executor import Executor, LocalExecutor
 from vivant.engine.option_parsing import drop_defaults, make_options
 from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
@@ -44,11 +42,13 @@ from vivant.models.registry import create
 from vivant.models.request_limits import OnTooLarge
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.human import NAME as HUMAN
-from vivant.runs.importing import import_human
 from vivant.runs.log import LogWriter
-from vivant.runs.recipe_differences import list_recipe_differences
+from vivant.runs.recipe_differences import list_recipe_notes
 from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, list_differences
+
+if TYPE_CHECKING:
+    from vivant.engine.batches import BatchRunner
 
 logger = logging.getLogger("vivant")
 _P = ParamSpec("_P")
@@ -121,6 +121,7 @@ def evaluate(
     workers: int = 2,
     executor: ExecutorName = "local",
     address: str | None = None,
+    start_timeout: float | str = 1800.0,
 ) -> Run:
     """Run a model on benchmarks and return the run. The same call again resumes it.
 
@@ -191,12 +192,15 @@ def evaluate(
         workers: Processes that decode video; with Ray, on each node.
         executor: Run on this machine, or on a Ray cluster (docs/clusters.md).
         address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
+        start_timeout: With Ray: wait so long for workers to start and load the model: 90 (seconds), 30m.
     """
     options = make_options(**drop_defaults(locals()))
     if options.model == HUMAN:
         return run_human(options)
     prepared = plan_run(options)
     if options.confirm_above is not None:
+        from vivant.engine.cost import announce_cost
+
         announce_cost([prepared], options)
     for note in prepared.plan.notes:
         logger.info("Note: %s", note)
@@ -238,6 +242,8 @@ def run_human(options: RunOptions) -> Run:
     """People's answers, where the data hold them, as a run of the model `human`."""
     selections = registry.select(options.selectors, options.data)
     out = Path(options.out or f"runs/{selections[0].benchmark.name}-human")
+    from vivant.runs.importing import import_human
+
     return import_human(selections, out, selections[0].benchmark.styles[0])
 
 
@@ -277,33 +283,14 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
 
     plan = make_plan(selections, settings_for, tokenizer, options.prompts)
     if options.recipe:
-        plan = _add_recipe_notes(plan, options.recipe)
+        recipe = find_recipe(plan.tasks[0].benchmark.name, options.recipe)
+        planned = {task.task: len(task.chosen) for task in plan.tasks}
+        notes = list_recipe_notes(recipe, plan.settings, planned)
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
     out = (
         Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
     )
     return PlannedRun(plan, model, out)
-
-
-def _add_recipe_notes(plan: Plan, name: str) -> Plan:
-    """The plan with what it does otherwise than its recipe, and what the recipe cannot do."""
-    recipe = find_recipe(plan.tasks[0].benchmark.name, name)
-    planned = {task.task: len(task.chosen) for task in plan.tasks}
-    notes = [
-        f"recipe {recipe.name}: {FIELDS.get(change.field, change.field)}: {change}"
-        for change in list_recipe_differences(recipe, plan.settings, planned)
-    ]
-    if any(change.startswith(f"recipe {recipe.name}: wording") for change in notes):
-        notes.append(
-            f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
-            "--repo CLONE --out FILE reads it, --prompts FILE uses it"
-        )
-    missing = [FIELDS[field] for field in _ASKED if recipe.fields.get(field) is None]
-    if missing:
-        notes.append(f"recipe {recipe.name}: not stated by the original: {', '.join(missing)}")
-    return msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
-
-
-_ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
 
 
 def _default_folder(name: str) -> Path:
@@ -385,10 +372,14 @@ def run_plan(
     directory = RunDir(prepared.out)
     _check_same_run(directory, prepared)
     if options.batch:
+        from vivant.engine.batches import check_batches
+
         budgets = options.budget_cost, options.budget_tokens, options.budget_time
         rated = any((options.rpm, options.tpm, *budgets))
         check_batches(prepared.model, ray=options.executor == "ray", rated=rated)
-    else:
+    elif (directory.path / "batches").exists():
+        from vivant.engine.batches import check_none_under_way
+
         check_none_under_way(directory.path)
     directory.make()
     with LogWriter(directory.log_file) as log:
@@ -511,6 +502,8 @@ async def _run(
             }
             runner: Runner | BatchRunner
             if options.batch:
+                from vivant.engine.batches import BatchRunner
+
                 runner = BatchRunner(model=model, logged=logged, **shared)
             else:
                 runner = Runner(

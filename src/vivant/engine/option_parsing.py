@@ -41,8 +41,9 @@ def make_options(**values: Any) -> RunOptions:
         recipe = find_recipe(recipe_benchmark(values["selectors"]), values["recipe"])
         values = apply_recipe(recipe, values)
     values["prompts"] = choose_wording(values.get("prompts", {}), recipe)
-    if isinstance(values.get("budget_time"), str):
-        values["budget_time"] = parse_duration(values["budget_time"], "--budget-time")
+    for name in ("budget_time", "start_timeout"):
+        if isinstance(values.get(name), str):
+            values[name] = parse_duration(values[name], f"--{name.replace('_', '-')}")
     if values.get("models"):
         values |= _resolve_model(values)
     try:

@@ -315,6 +315,14 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             default="$RAY_ADDRESS, else this machine",
         ),
     ] = None
+    start_timeout: Annotated[
+        float,
+        _cluster(
+            "With Ray: wait so long for workers to start and load the model: 90 (seconds), 30m.",
+            "TIME",
+            accepts=float | str,
+        ),
+    ] = 1800.0
 
     def __post_init__(self) -> None:
         _check(self)

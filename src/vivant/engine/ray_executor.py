@@ -55,8 +55,10 @@ _NODE_POLL_SECONDS = 2.0
 """Seconds between two looks at which nodes there are."""
 _START_SECONDS = 10.0
 """Seconds that the first worker waits for the others to begin together; later ones join when they are ready."""
-_NO_WORKER_SECONDS = 120.0
-"""Seconds without any worker after which the run ends."""
+_NO_NODE_SECONDS = 120.0
+"""Seconds without any worker, and none that is starting, after which the run ends."""
+_WORD_SECONDS = 15.0
+"""Seconds between two lines on what is waited for."""
 _MAX_DEATHS = 3
 """So many workers lost over one sample make it an error; so many in a row on one node leave the node out."""
 _MAX_LOSSES = 8
@@ -192,22 +194,42 @@ class RayExecutor(Executor):
         self._changed.set()
 
     async def _wait_for_worker(self) -> None:
-        """Wait until there is a worker."""
+        """Wait until there is a worker: for as long as the user allows while some are starting, else not for long."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + _NO_WORKER_SECONDS
+        began = without = loop.time()
+        next_word = began + _WORD_SECONDS
         while not self._workers:
             if self._wanted and self._wanted <= self._failed.keys():
                 raise ModelError(f"Ray: no node can work: {next(iter(self._failed.values()))}")
-            remaining = end - loop.time()
-            if remaining <= 0:
+            now = loop.time()
+            if self._starting:
+                without = now
+            if now - began > self._options.start_timeout and self._starting:
                 raise ModelError(
-                    f"Ray: no node has been there for {_NO_WORKER_SECONDS:g} s. Run the same command to go on"
+                    f"Ray: {self._describe_starting()} did not start within {self._options.start_timeout:g} s. "
+                    "Give them longer with --start-timeout"
+                )
+            if now - without > _NO_NODE_SECONDS:
+                raise ModelError(
+                    f"Ray: no node has been there for {_NO_NODE_SECONDS:g} s. Run the same command to go on"
+                )
+            if now >= next_word:
+                next_word = now + _WORD_SECONDS
+                what = self._describe_starting() if self._starting else "a node"
+                logger.info(
+                    "Ray: waiting for %s, %.0f s so far; a large model takes minutes to load.",
+                    what,
+                    now - began,
                 )
             self._changed.clear()
             try:
-                await asyncio.wait_for(self._changed.wait(), min(remaining, 1.0))
+                await asyncio.wait_for(self._changed.wait(), 1.0)
             except TimeoutError:
                 continue
+
+    def _describe_starting(self) -> str:
+        count = len(self._starting)
+        return "1 worker" if count == 1 else f"{count} workers"
 
     # ── the work ──
 

@@ -66,6 +66,7 @@ class SweepArguments(TypedDict, total=False):
     workers: int
     executor: ExecutorName
     address: str | None
+    start_timeout: float | str
 
 
 class RunArguments(SweepArguments, total=False):

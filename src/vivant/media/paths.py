@@ -1,6 +1,6 @@
 """Media paths come from data files, so they may not leave the data root."""
 
-# ruff: noqa: PTH100, PTH116, PTH117, PTH118 (every request passes here; pathlib takes ten times as long)
+# ruff: noqa: PTH100, PTH114, PTH116, PTH117, PTH118 (every request passes here; pathlib takes ten times as long)
 
 from __future__ import annotations
 
@@ -25,9 +25,13 @@ def _resolve(root: str, path: str) -> str:
         raise MediaError(f"{path!r} is no path; correct it in the data")
     if os.path.isabs(path):
         raise MediaError(f"{path} is an absolute path; media paths are relative to the data folder ({root})")
-    base = _real_root(root)
-    real = os.path.realpath(os.path.join(base, path))
-    if os.path.commonpath((base, real)) != base:
+    base = _real_folder(root)
+    folder, name = os.path.split(os.path.join(base, path))
+    # Files of one folder share its resolution; a link at the end, or a name that is none, is resolved by itself.
+    real = os.path.join(_real_folder(folder), name)
+    if name in ("", ".", "..") or os.path.islink(real):
+        real = os.path.realpath(real)
+    if real != base and not real.startswith(base if base.endswith(os.sep) else base + os.sep):
         raise MediaError(
             f"{path} leads out of the data folder {root}; move the file inside or name a wider folder"
         )
@@ -35,9 +39,9 @@ def _resolve(root: str, path: str) -> str:
     return real
 
 
-@lru_cache(maxsize=256)
-def _real_root(root: str) -> str:
-    return os.path.realpath(root)
+@lru_cache(maxsize=1024)
+def _real_folder(folder: str) -> str:
+    return os.path.realpath(folder)
 
 
 def stat_file(real: str, name: str, where: str = "") -> os.stat_result:

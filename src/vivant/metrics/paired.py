@@ -46,8 +46,8 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def paired_difference(
-    first: Sequence[float],
-    second: Sequence[float],
+    first: Sequence[float] | Values,
+    second: Sequence[float] | Values,
     clusters: Sequence[Hashable] | None = None,
     *,
     binary: bool | None = None,

@@ -8,6 +8,7 @@ are not in the table. `tools/minis/nearest.py` makes it.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -40,11 +41,13 @@ class NearestPicture(Model):
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._digest = hashlib.sha256((folder / PICTURES).read_bytes()).hexdigest()[:16]
         self._chosen: dict[bytes, int] = {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {"model": self.name, "pixels": f"{FRAMES}x{WIDTH}x{HEIGHT}"}
+        # Replies are cached: another table is another model.
+        return {"model": self.name, "pixels": f"{FRAMES}x{WIDTH}x{HEIGHT}", "table": self._digest}
 
     async def open(self) -> None:
         await asyncio.to_thread(_load_table, self._folder)

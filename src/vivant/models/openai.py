@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, VivantError
 from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
-from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
+from vivant.models.base import (
+    Capabilities,
+    Model,
+    ModelError,
+    ModelOptions,
+    TransientError,
+    parse_bool,
+    parse_mapping,
+)
 from vivant.models.http import HttpModel, complete_url, public_url, read_count, read_key, read_string
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
@@ -112,6 +120,22 @@ class OpenAI(HttpModel):
             **self._named,
             **thinking_identity(self.thinking),
         }
+
+    async def open(self) -> None:
+        await super().open()
+        await self.check_version()
+
+    async def check_version(self) -> None:
+        """Raise where the server is a vLLM too old to be told about the frames of a video."""
+        if self.facts.frames != "media_io_kwargs" or self.capabilities.video_input.form == "images":
+            return
+        try:
+            answer = await self.client.get("//version")
+        except (TransientError, VivantError, RequestRefusedError):
+            return  # a gateway in front of it, or a server that is yet to start
+        version = read_string(answer.get("version")) if isinstance(answer, dict) else ""
+        if problem := self._video.find_version_problem(version):
+            raise ModelError(f"{self.name}: {problem}")
 
     @property
     def endpoint(self) -> str:

@@ -77,7 +77,10 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
 
         return _check_thinking(load_model_file(spec, options), options)
     backend, _, name = spec.partition("/")
-    backends = list_backends()
+    # What others installed takes long to list, and built-in backends come first anyway.
+    backends = {each.name: each for each in _list_builtin()}
+    if backend not in backends:
+        backends = list_backends()
     if backend not in backends:
         raise _unknown_model_error(spec, backend, backends)
     path = backends[backend].factory

@@ -6,6 +6,7 @@ A server that takes files chooses the frames itself. It is told the frame policy
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,10 @@ FrameSettings = Literal["", "media_io_kwargs", "fps"]
 VIDEO_OPTIONS: Mapping[str, Any] = {"send_video": "file", "video_url": "data", "video_root": None}
 _ROUNDING = 1.000001
 """Servers round the number of frames down; a rate of 8 frames in 30 s must not become 7."""
+
+
+_HEEDS_POLICY, _HEEDS_TIMES = (0, 18), (0, 20)
+"""vLLM from these versions on; an older one drops the fields without a word."""
 
 
 class ServerVideo:
@@ -63,6 +68,19 @@ class ServerVideo:
             return {"media_io_kwargs": {"video": describe_frames(clips[0])}}
         files = [clip for clip in clips if not clip.frames]
         return {"media_io_kwargs": {"video": sample_files(files)}} if files else {}
+
+    def find_version_problem(self, version: str) -> str:
+        """Why a vLLM of this version would not show the frames that it is told; empty where it would."""
+        numbers = re.match(r"(\d+)\.(\d+)\.\d+", version)
+        if numbers is None or "dev" in version:
+            return ""
+        needed = _HEEDS_TIMES if self.sends_frames else _HEEDS_POLICY
+        if (int(numbers[1]), int(numbers[2])) >= needed:
+            return ""
+        return (
+            f"vLLM {version} does not heed which frames of a video a request names; "
+            f"upgrade it to {needed[0]}.{needed[1]}, or use --video-as images"
+        )
 
     def _address(self, clip: Clip) -> str:
         path = Path(clip.path)

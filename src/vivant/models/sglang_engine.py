@@ -39,7 +39,7 @@ class SGLangEngine:
                 dtype=settings["dtype"],
                 revision=settings["revision"],
                 trust_remote_code=settings["trust_remote_code"],
-                mm_process_config=config,
+                **({"mm_process_config": config} if config else {}),
                 **settings["engine_args"],
             )
         except (OSError, ValueError, ImportError, RuntimeError, TypeError) as error:

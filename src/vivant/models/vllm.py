@@ -75,6 +75,7 @@ class VLLMModel(OpenAI):
         if not self._is_running_already:
             try:
                 await self._wait_until_ready()
+                await self.check_version()
             except BaseException:
                 await self.close()
                 raise

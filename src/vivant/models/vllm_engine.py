@@ -17,6 +17,9 @@ from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url, join_text
 from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, decode_picture, loading_error, takes_videos
 
+_PLAIN = {"add_special_tokens": False}
+"""For prompts in which the chat template has written the first token."""
+
 
 class VLLMEngine:
     """A loaded checkpoint."""
@@ -74,16 +77,18 @@ class VLLMEngine:
             sampling_params=parameters,
             use_tqdm=False,
             chat_template_kwargs=self._settings["chat_template_kwargs"] or None,
+            tokenization_kwargs=_PLAIN,  # as its server does; LLM.chat itself writes a first token twice
         )
 
     def _generate(self, requests: list[Request], parameters: list[Any]) -> Any:
         prompts = [self._prompt(request) for request in requests]
-        # The template has written the special tokens already.
+        first = getattr(getattr(self._processor, "tokenizer", None), "bos_token", None)
+        is_written = bool(first) and all(prompt["prompt"].startswith(first) for prompt in prompts)
         return self._llm.generate(
             prompts,
             sampling_params=parameters,
             use_tqdm=False,
-            tokenization_kwargs={"add_special_tokens": False},
+            tokenization_kwargs=_PLAIN if is_written else None,
         )
 
     def _messages(self, request: Request) -> list[dict[str, Any]]:

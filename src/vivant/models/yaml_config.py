@@ -102,7 +102,7 @@ def load_model_configs(file: str | Path) -> dict[str, ModelConfig]:
     models: dict[str, ModelConfig] = {}
     for name, entry in entries:
         if name in models:
-            raise UsageError(f"{path}: the model '{name}' stands twice")
+            raise UsageError(f"{path}: the name '{name}' is used for two models")
         models[name] = _parse_entry(entry, f"{path}, model '{name}'")
     return models
 

@@ -16,6 +16,7 @@ from vivant.benchmarks.summary import natural, summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Row, Table
 from vivant.engine.sweep import SweepPoint, build_sweep_table
+from vivant.runs.published_rows import uses_mini
 
 FORMATS = (".svg", ".pdf", ".png")
 COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
@@ -122,7 +123,10 @@ def draw_sweep(points: Sequence[SweepPoint], path: Path, table: Table | None = N
         table: The sweep's table, where it is there already.
     """
     curves: dict[str, Sequence[tuple[float, float]]] = {}
-    for task in points[0].run.manifest.tasks:
+    run = points[0].run
+    for task in run.manifest.tasks:
+        if uses_mini([run], task.partition("/")[0]):  # no published curve was measured on it
+            continue
         curves.update(registry.of_task(task).published.frame_curves())
     draw_curve(table or build_sweep_table(points), path, published=curves)
 

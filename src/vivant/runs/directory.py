@@ -9,7 +9,7 @@ import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -250,9 +250,13 @@ def _package_versions() -> dict[str, str]:
     versions: dict[str, str] = {}
     for name in _PACKAGES:
         try:
-            versions[name] = version(name)
+            # `version` would parse the whole description of a package.
+            text = distribution(name).read_text("METADATA") or ""
         except PackageNotFoundError:
             versions[name] = "absent"
+            continue
+        found = re.search(r"^Version: *(\S+)", text, re.MULTILINE)
+        versions[name] = found[1] if found else version(name)
     return versions
 
 

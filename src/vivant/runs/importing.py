@@ -322,7 +322,7 @@ def read_prediction_lines(
             ) from error
         name = str(prediction.id)
         if name in responses:
-            raise DataError(f"{file}, line {number}: the id '{name}' stands twice")
+            raise DataError(f"{file}, line {number}: the id '{name}' is repeated; ids must be unique")
         responses[name] = prediction
         if name not in by_id:
             strangers.append(name)

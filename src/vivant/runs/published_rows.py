@@ -16,8 +16,11 @@ from msgspec import Struct
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Published
-from vivant.benchmarks.recipes import FIELDS, RowRecipe, list_row_recipes
-from vivant.runs.recipe_differences import RecipeDifference, list_recipe_differences
+from vivant.benchmarks.official_wording import wording_digest
+from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, list_row_recipes, load_recipes
+from vivant.benchmarks.wording import JUDGE
+from vivant.runs.judgements import read_panel
+from vivant.runs.recipe_differences import TITLES, RecipeDifference, list_recipe_differences
 from vivant.runs.run import Run
 
 PublishedChoice = Literal["auto", "none", "all", "exact"]
@@ -26,7 +29,6 @@ PublishedOption = bool | Literal["exact"]
 """As a user asks for them."""
 _SHORT = 3
 """So many rows are named in a note."""
-_TITLES = {**FIELDS, "items": "number of questions"}
 
 
 class PublishedSelection(Struct, frozen=True):
@@ -143,29 +145,56 @@ def _describe_differences(
     compared = {
         key: found
         for key, found in differences.items()
-        if recipes[key[0]].sets.get("style", key[0][1]) in styles and recipes[key[0]].status != "not stated"
+        if recipes[key[0]].sets.get("style", key[0][1]) in styles
     }
-    for field, title in _TITLES.items():
+    for field, title in TITLES.items():
         if field == "style":
             continue
         here: dict[str, list[str]] = {}
         there: dict[str, list[str]] = {}
-        for (row, run), found in compared.items():
+        known = {
+            key: f for key, f in compared.items() if field == "items" or recipes[key[0]].status != NOT_STATED
+        }
+        for (row, run), found in known.items():
             for difference in found:
                 if difference.field == field:
                     here.setdefault(difference.here, []).append(run)
                     there.setdefault(difference.there, []).append(row[0])
         if here:
             ours = "; ".join(_name(text, names, len(runs)) for text, names in here.items())
-            theirs = "; ".join(_name(text, names, len(compared)) for text, names in there.items())
+            models = len({row[0] for row, _ in known})
+            theirs = "; ".join(_name(text, names, models) for text, names in there.items())
             notes.append(f"{title[0].upper()}{title[1:]}: here {ours}. Published rows: {theirs}.")
-    unknown = [recipe for recipe in recipes.values() if recipe.status == "not stated"]
+    notes += _describe_judging(benchmark, runs)
+    unknown = [recipe for recipe in recipes.values() if recipe.status == NOT_STATED]
     if unknown:
         notes.append(
             f"How {len(unknown)} of {len(recipes)} published rows were asked is not stated "
             f"(vivant recipes {benchmark.name})."
         )
     return notes
+
+
+def _describe_judging(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
+    """Whether judges were asked in the original's words, where a judge decides."""
+    official = {
+        key: place.sha256
+        for key, place in load_recipes(benchmark.name).words.items()
+        if key.startswith(JUDGE)
+    }
+    if not official:
+        return []
+    rubrics = [
+        rubric
+        for run in runs
+        for judgements in read_panel(run.dir.path, "paper")
+        for rubric in judgements.manifest.settings.rubrics
+    ]
+    if all(
+        wording_digest(rubric.message) == official.get(f"{JUDGE}{rubric.name}.message") for rubric in rubrics
+    ):
+        return []
+    return ["Wording of the judge: here Vivant's own or the user's. Published rows: the original's."]
 
 
 def _name(text: str, names: Sequence[str], everybody: int) -> str:

@@ -10,12 +10,15 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.official_wording import wording_digest
-from vivant.benchmarks.recipes import RowRecipe, load_recipes
+from vivant.benchmarks.recipes import FIELDS, RowRecipe, load_recipes
 from vivant.benchmarks.wording import JUDGE
 from vivant.core.types import Decoding, FramePolicy
 from vivant.runs.settings import RunSettings, make_decoding, make_frame_policy
 
+TITLES = {**FIELDS, "items": "number of questions"}
+"""What each kind of difference is called."""
 _FRAME_OPTIONS = ("frames", "fps", "every")
+_ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
 
 
 class RecipeDifference(Struct, frozen=True, order=True):
@@ -67,29 +70,50 @@ def list_recipe_differences(
     return found
 
 
+def list_recipe_notes(recipe: RowRecipe, settings: RunSettings, planned: Mapping[str, int]) -> list[str]:
+    """What a run by a recipe does otherwise, and what the recipe does not state, a line each."""
+    differences = list_recipe_differences(recipe, settings, planned)
+    notes = [f"recipe {recipe.name}: {TITLES[change.field]}: {change}" for change in differences]
+    if any(change.field == "wording" for change in differences):
+        notes.append(
+            f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
+            "--repo CLONE --out FILE reads it, --prompts FILE uses it"
+        )
+    missing = [FIELDS[field] for field in _ASKED if recipe.fields.get(field) is None]
+    if missing:
+        notes.append(f"recipe {recipe.name}: not stated by the original: {', '.join(missing)}")
+    return notes
+
+
 def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: RunSettings) -> None:
     """What of a video was sent, and how."""
     sets = recipe.sets
     expected = make_frame_policy(sets)
-    wants_native = sets.get("video_as") == "native"
-    native = bool(settings.model.get("video", False))
-    if "media" in recipe.fields and recipe.fields["media"] is not None and native != wants_native:
+    native = _NATIVE.get(settings.model.get("video", False))
+    wanted = sets.get("video_as") == "native"
+    if recipe.fields.get("media") is not None and native is not None and native != wanted:
         names = {True: "the video itself", False: "frames"}
-        found.append(RecipeDifference("media", names[native], names[wants_native]))
+        found.append(RecipeDifference("media", names[native], names[wanted]))
     if settings.control != "none":
         found.append(RecipeDifference("media", f"control {settings.control}", "none"))
-    if not native and any(name in sets for name in _FRAME_OPTIONS):
+    if any(name in sets for name in _FRAME_OPTIONS):
         here, there = describe_frames(settings.frames), describe_frames(expected)
         if here != there:
             found.append(RecipeDifference("frames", here, there))
-    if not native and ("longest_side" in sets or "jpeg_quality" in sets):
+    if "longest_side" in sets or "jpeg_quality" in sets:
         here, there = _describe_size(settings.frames), _describe_size(expected)
         if here != there:
             found.append(RecipeDifference("size", here, there))
-    wanted = sets.get("model_options", {}).get("detail")
-    detail = settings.model.get("detail")
-    if wanted is not None and detail != wanted:
-        found.append(RecipeDifference("detail", str(detail or "not sent"), wanted))
+    for option, field in (("detail", "detail"), ("max_pixels", "size")):
+        value, wanted_value = settings.model.get(option), sets.get("model_options", {}).get(option)
+        if wanted_value is not None and value != wanted_value:
+            unit = " pixels at most" if option == "max_pixels" else ""
+            here = "not sent" if value is None else f"{value}{unit}"
+            found.append(RecipeDifference(field, here, f"{wanted_value}{unit}"))
+
+
+_NATIVE = {True: True, "native": True, "file": True, "video": True, False: False, "images": False}
+"""How backends say in their identity that they take videos; what `auto` comes to is not known beforehand."""
 
 
 def describe_frames(policy: FramePolicy) -> str:

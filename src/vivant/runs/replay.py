@@ -63,7 +63,9 @@ def _parse_replies(data: bytes, path: Path) -> dict[str, str]:
         if name is None or "id" not in entry or not isinstance(entry[name], str):
             raise UsageError(f"{path}, entry {number}: a reply is an object with an id and a {_FIELDS[0]}")
         if str(entry["id"]) in replies:
-            raise UsageError(f"{path}, entry {number}: the id '{entry['id']}' stands twice")
+            raise UsageError(
+                f"{path}, entry {number}: the id '{entry['id']}' is repeated; ids must be unique"
+            )
         replies[str(entry["id"])] = entry[name]
     return replies
 

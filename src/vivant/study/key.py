@@ -25,7 +25,7 @@ def load_key(folder: str | Path) -> Key:
         if isinstance(line, DataError):
             faults.append(f"{file}, line {number}: {line}")
         elif line.item in key:
-            faults.append(f"{file}, line {number}: the item '{line.item}' stands twice")
+            faults.append(f"{file}, line {number}: the item '{line.item}' is repeated")
         else:
             key[line.item] = line
     if faults:

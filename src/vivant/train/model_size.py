@@ -56,7 +56,7 @@ def measure_model(settings: ModelSettings) -> ModelSize:
     )
     local = msgspec.structs.replace(settings, vision=vision, language=language)
     with torch.device("meta"):
-        model = MimicChat(MimicChatConfig(settings=msgspec.to_builtins(local)))
+        model = MimicChat(MimicChatConfig(parts=msgspec.to_builtins(local)))
     lora = sum(w.numel() for n, w in model.language_model.named_parameters() if "lora_" in n)
     language_size = _count_parameters(model.language_model) - lora
     temporal = _count_parameters(model.temporal) if settings.temporal.on else 0

@@ -253,7 +253,7 @@ def test_another_datasets_file_is_refused_by_name(tmp_path: Path) -> None:
 def test_an_id_that_stands_twice_is_named(tmp_path: Path) -> None:
     entry = make_item(7, "{image#1}", ["a.png"], "red", ["red", "blue"])
     write_dataset(tmp_path, "TQA", [entry, {**entry, "sample_id": "7"}])
-    with pytest.raises(DataError, match="sample_id 7 stands twice"):
+    with pytest.raises(DataError, match="sample_id 7 is repeated; ids must be unique"):
         MileBench().load(tmp_path, "milebench/TQA")
 
 

@@ -58,11 +58,11 @@ def test_predictions_are_joined_by_id_whatever_its_type(tmp_path: Path, samples:
     [
         (
             [make_entry(0), make_entry(1), make_entry(1), make_entry(2)],
-            "1 ids stand twice, the first is sample_id 1",
+            "1 ids are repeated; the first is sample_id 1",
         ),
         (
             [make_entry(0), make_entry("0"), make_entry(1), make_entry(2)],
-            "stand twice, the first is sample_id 0",
+            "are repeated; the first is sample_id 0",
         ),
         (
             [make_entry(0), make_entry(2)],
@@ -207,7 +207,7 @@ def test_a_list_and_other_backends(tmp_path: Path) -> None:
         ("m: {model_name: random, cfg_path: some/file}", "cfg_path"),
         ("m: {model_dir: x}", "model_name"),
         ("m: just a name", "should be a mapping"),
-        ("- {model_name: random}\n- {model_name: random}", "'random' stands twice"),
+        ("- {model_name: random}\n- {model_name: random}", "the name 'random' is used for two models"),
         ("42", "should hold models by name"),
         ("m: [", "is not YAML"),
     ],

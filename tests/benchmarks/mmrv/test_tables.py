@@ -226,3 +226,10 @@ def test_a_users_own_wording_wins_and_braces_in_questions_are_safe() -> None:
         MMRV().prompt(sample, PromptContext(style="cot", wording={"mcq.cot": "{question} {options} {x}"}))
     with pytest.raises(UsageError, match="few-shot"):
         build_prompt("few-shot")
+
+
+def test_a_printed_list_holds_the_options_as_the_data_write_them() -> None:
+    sample = make_sample(question=" What? ", options=["(A) it's x ", "(B) y"])
+    template = "{question}|{options_list}"
+    context = PromptContext(style="zero-shot", wording={"mcq.zero-shot": template})
+    assert get_text(MMRV().prompt(sample, context)) == " What? |" + str(["(A) it's x ", "(B) y"])

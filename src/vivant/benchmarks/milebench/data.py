@@ -66,7 +66,7 @@ def read_samples(annotation: Annotation, dataset: str, folder: str, where: str) 
     for item in annotation.data:
         sample_id = str(item.sample_id)
         if sample_id in ids:
-            raise DataError(f"{where}: the sample_id {sample_id} stands twice")
+            raise DataError(f"{where}: the sample_id {sample_id} is repeated; ids must be unique")
         ids.add(sample_id)
         samples.append(_build_sample(annotation, item, dataset, folder, f"{where}, sample {sample_id}"))
     return _add_order_depths(samples) if "Needle" in dataset else samples

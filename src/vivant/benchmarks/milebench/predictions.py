@@ -124,7 +124,7 @@ def _normalise_id(sample_id: str) -> str:
 def _check_ids(file: Path, ids: Sequence[str], expected: Sequence[str], task: str) -> None:
     repeated = [sample_id for sample_id, times in Counter(ids).items() if times > 1]
     if repeated:
-        raise DataError(f"{file}: {len(repeated)} ids stand twice, the first is sample_id {repeated[0]}")
+        raise DataError(f"{file}: {len(repeated)} ids are repeated; the first is sample_id {repeated[0]}")
     unknown_ids = [sample_id for sample_id in ids if sample_id not in set(expected)]
     if unknown_ids:
         raise DataError(

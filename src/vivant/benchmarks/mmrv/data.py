@@ -23,6 +23,9 @@ FILE_TYPES = (".json", ".jsonl", ".ndjson", ".parquet")
 VIDEO_FOLDERS = ("videos", "videos_extracted", "MMR-V/videos", "")
 """Where videos are looked for, relative to the data folder; the first is where they belong."""
 
+AS_WRITTEN = "as_written"
+"""Where a sample keeps question and options with their own blanks and brackets, if these were cleaned."""
+
 Item = Mapping[str, Any]
 
 
@@ -230,6 +233,10 @@ def to_sample(item: Item, where: str, name: str, videos: VideoIndex | None = Non
     extra: dict[str, Any] = {"gold": gold, "native": {name: item[name] for name in NATIVE}}
     if key is None:
         extra["bad_key"] = item["correctAnswer"]
+    written = {"question": item["question"], "options": item["options"]}
+    clean = {"question": item["question"].strip(), "options": [f"({o.name}) {o.text}" for o in options]}
+    if written != clean and isinstance(item["options"], list) and len(item["options"]) == len(options):
+        extra[AS_WRITTEN] = written
     return Sample(
         id=name,
         task=TASK,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
+from vivant.benchmarks.mmrv.data import AS_WRITTEN
 from vivant.benchmarks.wording import PromptText, fill
 from vivant.core.errors import unknown_name_error
 from vivant.core.types import Message, Option, Sample, Text, Video
@@ -50,8 +51,12 @@ def build_prompt(sample: Sample, context: PromptContext, *, media_first: bool = 
         Option(o.name, sample.options[k].text) for o, k in zip(sample.options, order, strict=True)
     )
     lines = [f"({option.name}) {option.text}" for option in options]
+    question = " ".join(part.text for part in sample.question if isinstance(part, Text))
+    if AS_WRITTEN in sample.extra and "{options_list}" in template and not context.permutation:
+        # The original prints the data as they are, blanks included.
+        question, lines = sample.extra[AS_WRITTEN]["question"], list(sample.extra[AS_WRITTEN]["options"])
     values = {
-        "question": " ".join(part.text for part in sample.question if isinstance(part, Text)),
+        "question": question,
         "options": "\n".join(lines),
         "options_list": str(lines),
         "letters": ", ".join(option.name for option in options),

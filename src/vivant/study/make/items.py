@@ -81,9 +81,9 @@ def make_choice_items(
         if sample.key is None:
             item_set.leave_out("no option is marked as right", sample.id)
         elif texts.count(texts[sample.key]) > 1 or not texts[sample.key]:
-            item_set.leave_out("the right option is empty or stands twice", sample.id)
+            item_set.leave_out("the right option is empty or repeated", sample.id)
         elif not odd_options and (len(set(texts)) < len(texts) or not all(texts)):
-            item_set.leave_out("an option is empty or stands twice; --keep-odd-options keeps it", sample.id)
+            item_set.leave_out("an option is empty or repeated; --keep-odd-options keeps it", sample.id)
         elif (parts := _split_question(media, sample, located.root, item_set)) is not None:
             question_text, content = parts
             order = shuffled_indices(len(texts), seed, "study", "options", sample_key(sample))

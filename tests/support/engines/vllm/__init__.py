@@ -1,7 +1,7 @@
 # ruff: noqa: ARG002 (arguments are there to be accepted)
 """Stands in for vLLM: the signatures of its `LLM` and `SamplingParams`, so that a wrong keyword raises.
 
-Names and defaults are those of vLLM 0.2x (`vllm/entrypoints/llm.py`, `vllm/sampling_params.py`, `vllm/outputs.py`). It
+Names and defaults are those of vLLM 0.27 (`vllm/entrypoints/llm.py`, `vllm/sampling_params.py`, `vllm/outputs.py`). It
 answers with what it was given.
 """
 
@@ -103,6 +103,7 @@ class LLM:
         mm_processor_kwargs: dict[str, Any] | None = None,
     ) -> list[RequestOutput]:
         assert isinstance(sampling_params, list) and len(sampling_params) == len(messages)
+        assert tokenization_kwargs == {"add_special_tokens": False}
         for conversation in messages:
             for message in conversation:
                 parts = message["content"] if isinstance(message["content"], list) else []
@@ -126,7 +127,7 @@ class LLM:
         mm_processor_kwargs: dict[str, Any] | None = None,
     ) -> list[RequestOutput]:
         assert isinstance(sampling_params, list) and len(sampling_params) == len(prompts)
-        assert tokenization_kwargs == {"add_special_tokens": False}
+        assert tokenization_kwargs in (None, {"add_special_tokens": False})
         answers = []
         for prompt, parameters in zip(prompts, sampling_params, strict=True):
             assert set(prompt) == {"prompt", "multi_modal_data"}
@@ -135,7 +136,12 @@ class LLM:
                 {"shape": list(frames.shape), "type": str(frames.dtype), **metadata}
                 for frames, metadata in media["video"]
             ]
-            seen = {"prompt": prompt["prompt"], "videos": videos, "images": len(media.get("image", []))}
+            seen = {
+                "plain": tokenization_kwargs is not None,
+                "prompt": prompt["prompt"],
+                "videos": videos,
+                "images": len(media.get("image", [])),
+            }
             answers.append(self._answer(seen, parameters))
         return answers
 
