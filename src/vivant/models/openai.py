@@ -279,7 +279,9 @@ def read_completion(answer: Any, where: str) -> Reply:
     status: Any = "ok"
     error_text = ""
     if finish == "error":
-        raise TransientError(f"{where} failed while it answered: {read_string(choice.get('error'))[:120]}")
+        failure = choice.get("error")
+        words = read_string(failure.get("message") if isinstance(failure, dict) else failure)[:120]
+        raise TransientError(f"{where} failed while it answered: {words or 'finish_reason is error'}")
     if finish == "content_filter" or refusal:
         status, error_text = "refused", read_string(refusal) or "stopped by the content filter"
     elif finish in ("tool_calls", "function_call") and not text:
