@@ -309,6 +309,8 @@ def _thinking(**sent: object) -> dict[str, object]:
         (_thinking(reasoning={"effort": "high"}), ("effort high",)),
         (_thinking(reasoning_effort="none"), ("no thinking",)),
         (_thinking(chat_template_kwargs={"enable_thinking": False}), ("no thinking",)),
+        (_thinking(generationConfig={"thinkingConfig": {"thinkingLevel": "low"}}), ("effort low",)),
+        (_thinking(generationConfig={"thinkingConfig": {"thinkingBudget": 0}}), ("no thinking",)),
         ({"model": "m", "thinking": {"budget": 4000}}, ("thinking 4000",)),
     ],
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import questions, vivant
+from tests.support.standin import openai
 from vivant.core.option_specs import declared_options
 from vivant.engine.options import RunOptions
 
@@ -71,6 +72,18 @@ def test_a_mistake_is_one_clear_line(tmp_path: Path, arguments: list[str], messa
     assert message in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_refused_question_is_not_promised_another_try(tmp_path: Path) -> None:
+    words = {"error": {"message": "Your input was flagged", "code": "content_filter"}}
+    path = questions(tmp_path, 1, pictures=False)
+    with openai(lambda _: {"status": 400, "body": words}) as server:
+        url = f"http://127.0.0.1:{server.port}/v1"
+        result = vivant("run", path, "--model", "openai/m", "--base-url", url, cwd=tmp_path)
+    assert result.returncode == 1
+    first, second = result.stderr.splitlines()[-2:]
+    assert first.startswith("1 sample failed; the first: ") and "Your input was flagged" in first
+    assert second == "Questions that were refused or are too long are not asked again."
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:

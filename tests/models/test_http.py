@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -66,8 +67,12 @@ def test_odd_fields_of_a_reply_become_ordinary_ones() -> None:
 
 
 def test_only_a_completed_answer_is_ok() -> None:
-    with pytest.raises(TransientError, match="failed while it answered"):
+    with pytest.raises(TransientError, match="failed while it answered: finish_reason is error"):
         read_completion(completion("error", content=None), "there")
+    failed: Any = completion("error", content="B")
+    failed["choices"][0]["error"] = {"code": 502, "message": "Upstream went away"}  # OpenRouter
+    with pytest.raises(TransientError, match="failed while it answered: Upstream went away"):
+        read_completion(failed, "there")
     called = read_completion(completion("tool_calls", content=None), "there")
     assert (called.status, called.error) == ("error", "the model called a tool and gave no answer")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,7 +22,9 @@ from vivant.models.model_table import find_thinking
 from vivant.models.openai import OpenAI, read_completion
 from vivant.models.openai_responses import read_response
 from vivant.models.registry import create
-from vivant.models.thinking import find_largest_limit, merge_fields
+from vivant.models.reply_limit import ReplyLimit
+from vivant.models.server_errors import RequestRefusedError
+from vivant.models.thinking import Thinking, find_largest_limit, merge_fields
 from vivant.models.thought_marks import split_thinking
 
 ROOM = 32_768
@@ -278,7 +281,49 @@ def test_a_small_window_leaves_what_room_it_has() -> None:
     ],
 )
 def test_what_servers_allow_is_read_in_their_own_words(words: str, limit: int | None) -> None:
-    assert find_largest_limit(f"HTTP 400: {words}", 64) == limit
+    largest = find_largest_limit(f"HTTP 400: {words}", 64)
+    assert (largest.tokens if largest is not None else None) == limit
+
+
+def test_what_a_long_request_leaves_of_the_window_does_not_bind_the_next() -> None:
+    limit, sent = ReplyLimit(Thinking(room=ROOM)), []
+
+    async def post(most: int | None, request: int) -> str:
+        asked = min(64 + ROOM, most or 64 + ROOM)
+        sent.append(asked)
+        if request + asked > 40_000:
+            words = f"maximum context length is 40000 tokens and your request has {request} input tokens"
+            raise RequestRefusedError(f"This model's {words}")
+        return "B"
+
+    for request in (39_000, 1_000):
+        assert asyncio.run(limit.send(partial(post, request=request), 64)) == "B"
+    assert sent == [64 + ROOM, 1_000, 64 + ROOM]
+
+
+@pytest.mark.parametrize(
+    ("words", "most"),
+    [
+        ("max_tokens: 65600 > 64000, which is the maximum allowed number of output tokens for m", 64_000),
+        ("but the supported range is from 1 (inclusive) to 65537 (exclusive).", 65_536),
+    ],
+)
+def test_the_most_that_a_model_writes_is_asked_for_once(words: str, most: int) -> None:
+    limit, sent = ReplyLimit(Thinking(room=65_536)), []
+
+    async def post(allowed: int | None) -> str:
+        sent.append(allowed)
+        if allowed is None:
+            raise RequestRefusedError(words)
+        return "B"
+
+    for _ in range(2):
+        assert asyncio.run(limit.send(post, 64)) == "B"
+    assert sent == [None, most, most]
+    model = make(Anthropic, "claude-opus-5", tokens=65_536)
+    assert model.body(ASKED, most)["max_tokens"] == min(most, 65_600)
+    model = make(Gemini, "gemini-3-pro-preview", tokens=65_536)
+    assert model.body(ASKED, {}, most)["generationConfig"]["maxOutputTokens"] == min(most, 65_600)
 
 
 @pytest.mark.parametrize(
@@ -292,6 +337,7 @@ def test_what_servers_allow_is_read_in_their_own_words(words: str, limit: int | 
         ("<think>hm</think><|begin_of_box|>B<|end_of_box|>", "hm", "B"),
         ("<|begin_of_box|>B<|end_of_box|>", "", "B"),
         ("<think>hm</think>\n<answer>B</answer>", "hm", "B"),
+        ("<think>hm</think><answer><|begin_of_box|>B<|end_of_box|></answer>", "hm", "B"),  # GLM-4.1V
         (
             "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>B<|return|>",
             "hm",

@@ -123,7 +123,7 @@ def _limits(model: Model) -> str:
 @app.command()
 def prices(
     names: Annotated[
-        list[str] | None, Argument(metavar="[NAME…]", help="Only models whose names hold one of these.")
+        list[str] | None, Argument(metavar="NAME…", help="Only models whose names hold one of these.")
     ] = None,
     update: Annotated[
         Path | None,

@@ -94,8 +94,8 @@ def _report_stop(outcome: RunOutcome, folder: Path) -> typer.Exit:
 def _report(path: Path, protocol: str | None) -> None:
     errors = print_run(path, protocol)
     if errors:
-        say(f"{errors} samples failed; the first: {first_error(path, protocol)}")
-        say("Run the same command to try them again.")
+        say(f"{errors} sample{'s' * (errors != 1)} failed; the first: {first_error(path, protocol)}")
+        say(_describe_retry(path, errors))
         raise typer.Exit(1)
 
 
@@ -122,11 +122,29 @@ def _judge_answers(
         _report(run.dir.path, protocol)
 
 
+_FINAL = ("refused", "too_long")
+"""What the server said of the question itself: resuming does not ask again."""
+
+
+def _describe_retry(path: Path, errors: int) -> str:
+    """What running the same command again does about failed samples."""
+    final = sum(record.reply.status in _FINAL for record in read_log(load_run(path).dir.log_file))
+    if not final:
+        return "Run the same command to try them again."
+    told = "Questions that were refused or are too long are not asked again"
+    return f"{told}." if final >= errors else f"{told}; the same command tries the others again."
+
+
 def first_error(path: Path, protocol: str | None) -> str:
-    """The first failed sample of a run, with the reason."""
+    """The first failed sample of a run, with the reason; one that can be tried again comes first."""
     run = load_run(path)
+    final = ""
     for record in read_log(run.dir.log_file):
         if record.reply.status == "error":
             return f"{record.key}: {record.reply.error}"
+        if record.reply.status in _FINAL and not final:
+            final = f"{record.key}: {record.reply.status}: {record.reply.error}"
+    if final:
+        return final
     scores = (score for part in run.scores(parse_protocol(protocol)) for _, _, score in part.rows)
     return next((f"{score.key}: {score.rule}" for score in scores if score.status == "missing"), "no record")

@@ -261,5 +261,5 @@ def _total(folders: list[Path]) -> CacheUsage:
 
 def _unusable(path: str, error: OSError) -> UsageError:
     return UsageError(
-        f"The media cache cannot be used at {path}: {error.strerror}; free space or choose another folder"
+        f"The media cache cannot be used at {path}: {error.strerror}; free space, or set VIVANT_CACHE to another folder"
     )

@@ -22,6 +22,7 @@ from vivant.models.base import (
 from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 from vivant.models.reply_json import read_any_form
+from vivant.models.reply_limit import ReplyLimit
 from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Anthropic(HttpModel):
         self.thinking = plan_thinking(model, options.thinking, api="anthropic", server=server)
         if self.thinking is not None and not self.thinking.sampling:
             self._sampling = False
+        self._reply_limit = ReplyLimit(self.thinking)
         self._named = options.named(*LIMIT_OPTIONS)
         self._named |= {"sampling": self._sampling} if sampling is not None else {}
 
@@ -70,16 +72,19 @@ class Anthropic(HttpModel):
         return {"model": self.name, **extra, **self._named, **thinking_identity(self.thinking)}
 
     async def ask(self, request: Request) -> Reply:
-        answer = await self.client.post("/messages", msgspec.json.encode(self.body(request)))
-        return read_message(answer, self.server)
+        async def post(limit: int | None) -> Any:
+            return await self.client.post("/messages", msgspec.json.encode(self.body(request, limit)))
+
+        answer = request.decoding.max_tokens or DEFAULT_MAX_TOKENS
+        return read_message(await self._reply_limit.send(post, answer), self.server)
 
     def batch_api(self) -> BatchApi:
         from vivant.models.batch.anthropic import AnthropicBatches
 
         return AnthropicBatches(self)
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """The request as the API takes it."""
+    def body(self, request: Request, most: int | None = None) -> dict[str, Any]:
+        """The request as the API takes it. `most` is the highest limit on a reply that the server allows."""
         messages: list[dict[str, Any]] = []
         system: list[dict[str, Any]] = []
         for turn in request.turns:
@@ -90,9 +95,10 @@ class Anthropic(HttpModel):
                 messages.append({"role": turn.role, "content": content})
         decoding = request.decoding
         limit = decoding.max_tokens or DEFAULT_MAX_TOKENS
+        limit += self.thinking.room if self.thinking is not None else 0
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": limit + (self.thinking.room if self.thinking is not None else 0),
+            "max_tokens": min(limit, most or limit),
             "messages": messages,
         }
         if system:

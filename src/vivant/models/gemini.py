@@ -23,6 +23,7 @@ from vivant.models.gemini_files import UploadedFiles
 from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 from vivant.models.reply_json import read_any_form
+from vivant.models.reply_limit import ReplyLimit
 from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ class Gemini(HttpModel):
         if settings["thinking_budget"] is not None:
             thinking = _parse_budget(settings["thinking_budget"], thinking)
         self.thinking = plan_thinking(model, thinking, api="gemini", server=server)
+        self._reply_limit = ReplyLimit(self.thinking)
         self._named = options.named(*LIMIT_OPTIONS)
 
     @property
@@ -76,8 +78,12 @@ class Gemini(HttpModel):
 
     async def ask(self, request: Request) -> Reply:
         async with self.files.holding(request) as files:
-            body = msgspec.json.encode(self.body(request, files))
-            answer = await self.client.post(f"/models/{self.model}:generateContent", body)
+
+            async def post(limit: int | None) -> Any:
+                body = msgspec.json.encode(self.body(request, files, limit))
+                return await self.client.post(f"/models/{self.model}:generateContent", body)
+
+            answer = await self._reply_limit.send(post, request.decoding.max_tokens)
         return read_response(answer, self.server)
 
     def batch_api(self) -> BatchApi:
@@ -85,8 +91,9 @@ class Gemini(HttpModel):
 
         return GeminiBatches(self)
 
-    def body(self, request: Request, files: Mapping[str, str]) -> dict[str, Any]:
-        """The request as the API takes it; `files` are the addresses of uploaded videos by path."""
+    def body(self, request: Request, files: Mapping[str, str], most: int | None = None) -> dict[str, Any]:
+        """The request as the API takes it; `files` are the addresses of uploaded videos by path, `most` is the highest
+        limit on a reply that the server allows."""
         contents: list[dict[str, Any]] = []
         system: list[dict[str, Any]] = []
         for turn in request.turns:
@@ -98,7 +105,7 @@ class Gemini(HttpModel):
         decoding = request.decoding
         limit = decoding.max_tokens if self.thinking is None else self.thinking.limit(decoding.max_tokens)
         config: dict[str, Any] = {
-            "maxOutputTokens": limit,
+            "maxOutputTokens": None if limit is None else min(limit, most or limit),
             "temperature": decoding.temperature,
             "topP": decoding.top_p,
             "seed": decoding.seed,

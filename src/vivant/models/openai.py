@@ -24,17 +24,16 @@ from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.openai_responses import read_response, to_response_request
 from vivant.models.reply_json import read_any_form
+from vivant.models.reply_limit import ReplyLimit
 from vivant.models.server_errors import RequestRefusedError
 from vivant.models.server_video import VIDEO_OPTIONS, ServerVideo
-from vivant.models.thinking import find_largest_limit, merge_fields, plan_thinking, thinking_identity
+from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 from vivant.models.thought_marks import split_thinking
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
 
 DEFAULT_URL = "https://api.openai.com/v1"
-_LIMIT_TRIES = 4
-"""A server that refuses the limit on a reply is asked so often with a lower one."""
 _OPTION_TOKENS = 16
 """An option must be named within so many tokens to be weighed."""
 
@@ -94,7 +93,7 @@ class OpenAI(HttpModel):
             thinks=model_facts.reasoning or None if reasoning is None else self._reasoning,
         )
         self.uses_responses = parse_api(settings["api"], responses=model_facts.responses)
-        self._most: int | None = None
+        self._reply_limit = ReplyLimit(self.thinking)
         self._named = options.named(*LIMIT_OPTIONS)
         self._named |= {"reasoning": self._reasoning} if reasoning is not None else {}
         self._named |= {"sampling": self._sampling} if sampling is not None else {}
@@ -147,28 +146,13 @@ class OpenAI(HttpModel):
         return read_response(answer, where) if self.uses_responses else read_completion(answer, where)
 
     async def ask(self, request: Request) -> Reply:
-        limit = self._most
-        for _ in range(_LIMIT_TRIES):
-            try:
-                answer = await self._post(self.body(request, limit))
-            except RequestRefusedError as refused:
-                # Room for thoughts may be more than a small window has left: what is left is room, too.
-                limit = self._find_largest_limit(refused, request)
-                if limit is None:
-                    raise
-            else:
-                self._most = limit
-                return self.read_answer(answer, self.server)
-        return self.read_answer(await self._post(self.body(request, limit)), self.server)
+        async def post(limit: int | None) -> Any:
+            return await self._post(self.body(request, limit))
+
+        return self.read_answer(await self._reply_limit.send(post, request.decoding.max_tokens), self.server)
 
     async def _post(self, body: dict[str, Any]) -> Any:
         return await self.client.post(self.endpoint, msgspec.json.encode(body))
-
-    def _find_largest_limit(self, refused: RequestRefusedError, request: Request) -> int | None:
-        answer = request.decoding.max_tokens
-        if answer is None or self.thinking is None or self.thinking.is_budget or not self.thinking.room:
-            return None
-        return find_largest_limit(str(refused), answer)
 
     async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """From the alternatives that the server reports at the token which names an option."""
@@ -295,7 +279,9 @@ def read_completion(answer: Any, where: str) -> Reply:
     status: Any = "ok"
     error_text = ""
     if finish == "error":
-        raise TransientError(f"{where} failed while it answered: {read_string(choice.get('error'))[:120]}")
+        failure = choice.get("error")
+        words = read_string(failure.get("message") if isinstance(failure, dict) else failure)[:120]
+        raise TransientError(f"{where} failed while it answered: {words or 'finish_reason is error'}")
     if finish == "content_filter" or refusal:
         status, error_text = "refused", read_string(refusal) or "stopped by the content filter"
     elif finish in ("tool_calls", "function_call") and not text:

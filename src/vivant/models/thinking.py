@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 
@@ -183,7 +183,15 @@ def merge_fields(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, 
     return merged
 
 
-def find_largest_limit(refusal: str, answer: int) -> int | None:
+class LargestLimit(NamedTuple):
+    """A limit on a reply that a server allows."""
+
+    tokens: int
+    lasting: bool
+    """It holds for every request; without, it is what a window has left beside this one."""
+
+
+def find_largest_limit(refusal: str, answer: int) -> LargestLimit | None:
     """The limit on a reply to try next, from a server's refusal of a larger one.
 
     Args:
@@ -203,5 +211,6 @@ def find_largest_limit(refusal: str, answer: int) -> int | None:
             most = figures["window"] - figures["request"]
         elif "half" in figures:
             most = figures["half"] // 2
-        return most if most >= answer + _LEAST_ROOM else None
+        lasting = "most" in figures or "over" in figures
+        return LargestLimit(most, lasting) if most >= answer + _LEAST_ROOM else None
     return None

@@ -100,9 +100,8 @@ def _find_closing(text: str, marks: tuple[ThoughtMark, ...]) -> ThoughtMark | No
 
 
 def _unwrap(text: str, marks: tuple[ThoughtMark, ...]) -> str:
-    """An answer without the marks around it."""
-    mark = _find_opening(text.lstrip(), marks)
-    if mark is None:
-        return text
-    inside, _, after = text.lstrip()[len(mark.open) :].partition(mark.close)
-    return (inside.strip() + after).strip()
+    """An answer without the marks around it, of which one pair may be inside another."""
+    while (mark := _find_opening(text.lstrip(), marks)) is not None:
+        inside, _, after = text.lstrip()[len(mark.open) :].partition(mark.close)
+        text = (inside.strip() + after).strip()
+    return text

@@ -112,9 +112,10 @@ def _describe_thinking(identity: Mapping[str, Any]) -> str:
     thinking = identity.get("thinking")
     thinking = thinking if isinstance(thinking, Mapping) else {}
     for name, value in _list_leaves({**identity, **thinking}):
-        if name.endswith("effort") and isinstance(value, str):
+        if name.endswith(("effort", "thinkingLevel")) and isinstance(value, str):
             return "no thinking" if value == "none" else f"effort {value}"
-        if (name in ("enable_thinking", "thinking") and value is False) or value == "disabled":
+        is_off = name in ("enable_thinking", "thinking") and value is False
+        if is_off or value == "disabled" or (name == "thinkingBudget" and value == 0):
             return "no thinking"
     return f"thinking {thinking['budget']}" if thinking.get("budget") else ""
 
