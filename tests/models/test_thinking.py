@@ -165,8 +165,8 @@ def test_gemini_takes_a_level_or_a_budget() -> None:
     off = config("gemini-2.5-flash", off=True)
     assert (off["thinkingConfig"], off["maxOutputTokens"]) == ({"thinkingBudget": 0}, 64)
     for name in ("gemini-2.0-flash", "gemini-1.5-pro"):  # they refuse every field about thinking
-        for off in (False, True):
-            assert config(name, off=off) == {"maxOutputTokens": 64, "temperature": 0.0}
+        for switched_off in (False, True):
+            assert config(name, off=switched_off) == {"maxOutputTokens": 64, "temperature": 0.0}
     for name, thinking, words in (
         ("gemini-3-pro-preview", {"effort": "medium"}, "takes low, high alone"),
         ("gemini-2.5-pro", {"off": True}, "cannot answer without thinking"),

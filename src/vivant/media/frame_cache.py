@@ -21,6 +21,7 @@ import os
 import secrets
 import shutil
 import tempfile
+import threading
 import time
 import zlib
 from array import array
@@ -38,6 +39,7 @@ from vivant.core.types import FramePolicy
 from vivant.media.frame_selection import Timeline
 
 logger = logging.getLogger("vivant")
+_MAKING = threading.Lock()
 _VERSION = 1
 """Of tables: a change makes old ones unknown. If frames are made otherwise, change `encoding_key`."""
 
@@ -134,7 +136,8 @@ def find_writable_cache(cache: Path) -> Path:
         with tempfile.TemporaryFile(dir=frames):
             return cache
     except OSError as error:
-        return _make_temporary_cache(cache, error.strerror or str(error))
+        with _MAKING:
+            return _make_temporary_cache(cache, error.strerror or str(error))
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
@@ -79,10 +80,9 @@ class MediaLoader(Closeable):
     def __init__(
         self, cache: Path, *, workers: int = 2, time_limit: float = 120.0, threads: int = _THREADS
     ) -> None:
-        self._folder = find_writable_cache(Path(cache))
+        self._cache = Path(cache)
         self._threads = threads
-        self._frame_cache = FrameCache(self._folder, also=Path(cache))
-        self._hashes = FileHashes(self._folder)
+        self._hashes = FileHashes(self._cache, find_writable_cache)
         self._pool = MediaWorkerPool(workers, time_limit)
         self._decoding = ThreadPoolExecutor(workers, "vivant-decode")
         self._reading = ThreadPoolExecutor(2, "vivant-read")
@@ -98,6 +98,15 @@ class MediaLoader(Closeable):
         self._decoding.shutdown(wait=False, cancel_futures=True)
         self._reading.shutdown(wait=False, cancel_futures=True)
         self._hashes.close()
+
+    @cached_property
+    def _folder(self) -> Path:
+        """Looked at when it is first needed: text alone needs no cache."""
+        return find_writable_cache(self._cache)
+
+    @cached_property
+    def _frame_cache(self) -> FrameCache:
+        return FrameCache(self._folder, also=self._cache)
 
     # ── which files ──
 
