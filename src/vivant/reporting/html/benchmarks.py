@@ -115,9 +115,9 @@ def _build_figure(
 ) -> list[Block]:
     # Some runs, or some samples of a run, may lack a facet that others have.
     located = [
-        structs.replace(part, rows=rows)
+        structs.replace(part, rows=found)
         for part in parts
-        if (rows := tuple(row for row in part.rows if set(figure.facets) <= row[0].facets.keys()))
+        if (found := tuple(row for row in part.rows if set(figure.facets) <= row[0].facets.keys()))
     ]
     if not located:
         return []
