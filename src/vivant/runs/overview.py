@@ -316,7 +316,7 @@ def _published_notes(
         ways = [f"with --by {group}" if group else "without --by" for group in sorted(groups)]
         benchmark = registry.get(name)
         if not ways:
-            ways = [f"with --layout {name}:{layout}" for layout in benchmark.tables.layouts]
+            ways = [f"with --layout {name}:{layout}" for layout in list(benchmark.tables.layouts)[:1]]
         notes.append(
             f"No published figure of {benchmark.title} has the groups of this table; see them {' or '.join(ways)}."
         )
