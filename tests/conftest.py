@@ -67,13 +67,13 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No test reads or fills the user's caches; no key of the user's reaches a test."""
+    """No test reads or fills the user's caches; no key or terminal width of the user's reaches a test."""
     root = tmp_path_factory.mktemp("cache")
     os.environ["VIVANT_CACHE"] = str(root)
     os.environ["XDG_CONFIG_HOME"] = str(root / "config")
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         os.environ.pop(name)
-    for name in ("OPENAI_BASE_URL", "VIVANT_DATA", "VIVANT_PRICES"):
+    for name in ("OPENAI_BASE_URL", "VIVANT_DATA", "VIVANT_PRICES", "COLUMNS", "LINES"):
         os.environ.pop(name, None)
     yield
     shutil.rmtree(root, ignore_errors=True)

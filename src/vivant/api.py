@@ -79,7 +79,8 @@ def table(
         by: Facets to group by, such as `variant`. A run that does not have them keeps one line.
         where: Conditions on samples, as `facet=value`.
         protocol: `paper` or `strict`. None takes the first that all benchmarks have.
-        layout: A benchmark's own table in place of this one, such as `mime:1`; with `protocol` and `published` alone.
+        layout: A benchmark's own table in place of this one, such as `mime:1`; with `protocol`, `published` and
+            `values` alone.
         published: Add the papers' own figures; `exact` adds only rows whose recipe a run was asked by.
         chance_corrected: Add the score with chance as 0.
         intervals: `bootstrap` resamples clusters in place of formulas.
@@ -89,11 +90,12 @@ def table(
 
     loaded = load_runs(runs)
     if layout is not None:
-        if by or where or chance_corrected or values or intervals != "auto":
+        if by or where or chance_corrected or intervals != "auto":
             raise UsageError(
-                f"The layout {layout} has its own groups and columns; it takes `protocol` and `published` alone"
+                f"The layout {layout} has its own groups and columns; it takes `protocol`, `published` and `values` "
+                "alone"
             )
-        return build_layout(layout, loaded, protocol, published)
+        return build_layout(layout, loaded, protocol, published, values)
     return build_overview(
         loaded,
         protocol,

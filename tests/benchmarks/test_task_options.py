@@ -27,7 +27,7 @@ def test_defaults_leave_no_trace() -> None:
     [
         ("milebench", {"ad": "1"}, "task option of milebench 'ad'; did you mean 'adv'"),
         ("milebench", {"max-context-len": "0"}, "max-context-len is a whole number, 1 or more"),
-        ("mime", {"adv": "true"}, "task option of mime 'adv'; there are none"),
+        ("mime", {"adv": "true"}, "task option of mime 'adv'; known: demonstrations, order"),
         ("./mine.jsonl", {"adv": "true"}, "task option of your own questions 'adv'"),
     ],
 )
@@ -38,5 +38,5 @@ def test_wrong_options_are_refused(selector: str, values: dict[str, Any], messag
 
 def test_each_benchmark_gets_its_own() -> None:
     mime, milebench = registry.select(["mime", "milebench"], ["mini"], {"combine": 1})
-    assert mime.benchmark.options == {}
+    assert mime.benchmark.options == {"order": "media-first", "demonstrations": "variant"}
     assert milebench.benchmark.options == {"adv": False, "combine": 1}

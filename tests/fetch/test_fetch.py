@@ -344,7 +344,7 @@ def test_the_list_can_ask_the_hub_and_says_what_it_does_not_know(tmp_path: Path)
         served.repositories["MMIE/MMIE"] = Repository(
             {ONE: {"overview.json": b"[]", "images.tar.gz": b"x" * 2_000_000}}, main=ONE, gated=True
         )
-        listed = call(served, tmp_path, "list", "--ask")
+        listed = call(served, tmp_path, "list", "--ask", COLUMNS="250")
     assert listed.returncode == 0, listed.stderr
     rows = {line.split()[0]: line.split() for line in listed.stdout.splitlines() if line.strip()}
     assert rows["mmie"][1:3] == ["data/mmie", "no"]

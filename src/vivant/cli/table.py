@@ -155,7 +155,7 @@ def _parse_published(value: str | None) -> PublishedOption:
 
 
 _TAKES = {
-    "--layout": ("--published",),
+    "--layout": ("--published", "--set"),
     "--repeats": ("--where",),
     "--permutations": ("--where",),
     "--controls": ("--by", "--where"),

@@ -324,7 +324,11 @@ def _published_notes(
 
 
 def build_layout(
-    name: str, runs: Sequence[Run], protocol: Protocol | None, published: PublishedOption = False
+    name: str,
+    runs: Sequence[Run],
+    protocol: Protocol | None,
+    published: PublishedOption = False,
+    values: Mapping[str, Any] | None = None,
 ) -> Table:
     """A benchmark's own table: `mime:1`. `published` is for runs on a mini-edition, and for `exact` rows."""
     protocol = common_protocol(runs, protocol)
@@ -334,7 +338,9 @@ def build_layout(
         raise unknown_name_error(
             f"table of {benchmark_name}", short, benchmark.tables.layouts, f"(write {benchmark_name}:NAME)"
         )
-    parts = [p for p in score_runs(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
+    parts = [
+        p for p in score_runs(runs, protocol, values=values) if p.task.partition("/")[0] == benchmark_name
+    ]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
     selection = select_published(benchmark, runs, "all" if published is True else published or "auto")

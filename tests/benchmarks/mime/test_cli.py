@@ -27,8 +27,10 @@ def test_from_a_result_file_to_a_table_and_back(tmp_path: Path) -> None:
     assert (base["model"], base["style"], base["task"], base["n"]) == ("gemini-9", "cot", "mime/ff", 5)
     again = vivant("score", "run", "--set", "threshold=0.99", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    after = vivant("table", "run", "--layout", "mime:5", cwd=tmp_path)
+    after = vivant("table", "run", "--layout", "mime:5", "--set", "threshold=0.99", cwd=tmp_path)
     assert "right from a similarity of 0.99 up" in after.stdout
+    default = vivant("table", "run", "--layout", "mime:5", "--format", "json", cwd=tmp_path)
+    assert default.stdout == before.stdout, "other settings leave the default scores alone"
     assert json.loads(before.stdout)[0]["value"] > 0
     exported = vivant("export", "run", "--as", "mime-raw", "--out", "native", cwd=tmp_path)
     assert exported.returncode == 0, exported.stderr
