@@ -14,6 +14,7 @@ from tests.engine.test_budgets import Named
 from tests.engine.test_faults import options_for
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
+from vivant.api import plan
 from vivant.cli.models import app
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost, estimate_cost
@@ -224,6 +225,16 @@ def test_a_run_says_what_it_may_cost_before_it_starts(tmp_path: Path) -> None:
         with logged_messages() as messages:
             announce_cost([plan_run(options)], options)
         assert messages == []  # nothing is left to ask
+
+
+def test_pictures_of_low_detail_are_estimated_at_their_base_price() -> None:
+    tokens = {}
+    for detail in ("auto", "low"):
+        table = plan("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=1, model_options={"detail": detail})
+        (row,) = [dict(zip(table.columns, cells, strict=True)) for cells in table.body]
+        assert row["frames"] == 8
+        tokens[detail] = int(row["tokens in, about"])
+    assert tokens["auto"] - tokens["low"] == 8 * 5667
 
 
 def test_a_model_that_nobody_charges_for_has_no_estimate(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def build_overview(
             cells.append(row.run)
         body.append(tuple(cells))
     notes = _notes(runs, parts, rows)
-    notes += [note for selection in selections.values() for note in selection.notes]
+    notes += _published_notes(rows, {part.task for part in parts}, selections)
     for facet in by:
         without = dict.fromkeys(t.partition("/")[0] for (_, t), facets in lacking.items() if facet in facets)
         if without:
@@ -300,6 +300,27 @@ def list_published_rows(
         for figure in selections[task.partition("/")[0]].rows
         if figure.task == task and set(figure.group) == set(by)
     ]
+
+
+def _published_notes(
+    rows: Sequence[Row], tasks: set[str], selections: Mapping[str, PublishedSelection]
+) -> list[str]:
+    """What belongs to the published rows shown; where none fits the table's groups, how to see them."""
+    shown = {row.benchmark for row in rows if row.source != "measured"}
+    notes: list[str] = []
+    for name, selection in selections.items():
+        if name in shown or not selection.rows:
+            notes += selection.notes
+            continue
+        groups = {",".join(sorted(figure.group)) for figure in selection.rows if figure.task in tasks}
+        ways = [f"with --by {group}" if group else "without --by" for group in sorted(groups)]
+        benchmark = registry.get(name)
+        if not ways:
+            ways = [f"with --layout {name}:{layout}" for layout in list(benchmark.tables.layouts)[:1]]
+        notes.append(
+            f"No published figure of {benchmark.title} has the groups of this table; see them {' or '.join(ways)}."
+        )
+    return notes
 
 
 def build_layout(
