@@ -253,7 +253,7 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         )
     if any(row.truncated for row in rows):
         notes.append(
-            "Truncated are replies that were cut off before an answer began; they are not part of n. "
+            "Truncated are replies that ended before an answer began; they are not part of n. "
             "Run again with more --thinking-tokens to ask them again."
         )
     if any(row.guessed for row in rows):
@@ -367,7 +367,7 @@ def _truncated_notes(parts: Sequence[ScoredRun]) -> list[str]:
         (part.run, part.task): sum(score.status == "truncated" for _, _, score in part.rows) for part in parts
     }
     return [
-        f"{run}, {task}: {count} replies were cut off before an answer began; they are not part of n."
+        f"{run}, {task}: {count} replies ended before an answer began; they are not part of n."
         for (run, task), count in counts.items()
         if count
     ]
