@@ -57,12 +57,17 @@ def test_a_mini_edition_is_known_after_the_package_has_moved(tmp_path: Path) -> 
 
 
 def test_where_no_published_row_fits_the_table_a_note_says_how_to_see_them(tmp_path: Path) -> None:
-    table = build_overview([ask(tmp_path, "mime/mcq", limit=4)], "paper", published=True)
+    run = ask(tmp_path, "mime/mcq", limit=4, longest_side=512)
+    table = build_overview([run], "paper", published=True)
     assert get_sources(table) == {"measured"}
     (note,) = [note for note in table.notes if "published" in note.lower()]
     assert "with --by variant" in note
-    grouped = build_overview([ask(tmp_path, "mime/mcq", limit=4)], "paper", ["variant"], published=True)
+    grouped = build_overview([run], "paper", ["variant"], published=True)
     assert get_sources(grouped) == {"measured", "published"}
+    counts = {cells[grouped.columns.index("n")] for cells in grouped.body[-3:]}
+    assert counts == {None}, "how many questions a published figure counts is not known"
+    (size,) = [note for note in grouped.notes if note.startswith("Picture size")]
+    assert "here longer side at most 512 pixels" in size and "not sent" not in size
 
 
 def test_one_note_for_each_difference(tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ def build_overview(
         if chance_corrected:
             ends = row.corrected_interval
             cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
-        cells += [row.n, row.errors, row.unparsed]
+        cells += [row.n if row.source == "measured" else None, row.errors, row.unparsed]
         if truncated:
             cells.append(row.truncated)
         if guessed:
