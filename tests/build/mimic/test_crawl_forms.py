@@ -493,6 +493,43 @@ def test_tables_in_a_folder_are_read_or_named(tmp_path: Path) -> None:
     assert step.record.counts[0].into == 2
 
 
+def test_the_mapping_of_the_docs_reads_its_table(tmp_path: Path) -> None:
+    page = Path(__file__).resolve().parents[3] / "docs" / "mimic-pipeline.md"
+    block = page.read_text(encoding="utf-8").partition("    videos:\n      file: clips.csv\n")
+    example = (block[1] + block[2]).partition("\n\n")[0]
+    take(
+        tmp_path,
+        map__yaml="\n".join(line[4:] for line in example.splitlines()),
+        clips__csv="video,caption,challenges,likes,length_ms,url\n"
+        '1,One,"[{""title"": ""a""}]",-1,1500,https://example.org/v/1?u=2\n',
+    )
+    (video,) = rows(tmp_path, "videos")
+    assert (video["tags"], video["likes"], video["duration"]) == (["a"], None, 1.5)
+    assert video["source"] == "https://example.org/v/1"
+
+
+def test_the_same_records_in_other_files_give_the_same_bytes(tmp_path: Path) -> None:
+    items = [web_item(id=str(number), createTime=1_700_000_000 + number) for number in range(6)]
+    comments = [web_comment(f"c{n}", f"text {n}", aweme_id=str(n % 6), digg_count=n % 3) for n in range(30)]
+    ways = {
+        "one": {"a.json": items, "b.json": {"comments": comments}},
+        "two": {"a.json": {"comments": comments[::-1]}, "y.json": items[3:], "z.json": items[:4][::-1]},
+    }
+    written: list[list[bytes]] = []
+    for name, files in ways.items():
+        crawl, work = tmp_path / name / "crawl", tmp_path / name / "work"
+        crawl.mkdir(parents=True)
+        work.mkdir()
+        (work / ".salt").write_bytes(b"0" * 32)
+        for file, content in files.items():
+            (crawl / file).write_text(json.dumps(content))
+        ingest(work, [crawl], ALONE)
+        written.append(
+            [(work / "ingest" / kind / "settled.parquet").read_bytes() for kind in ("videos", "comments")]
+        )
+    assert written[0] == written[1]
+
+
 def test_the_work_folder_inside_a_source_is_no_source(tmp_path: Path) -> None:
     (tmp_path / "one.json").write_text(json.dumps(web_item()))
     ingest(tmp_path / "work", [tmp_path], ALONE)
@@ -541,5 +578,5 @@ def test_forms_name_fields_that_exist() -> None:
         assert set(form.columns) <= set(VideoRow.__struct_fields__), form.name
         assert {"id", "uploader", "views", "likes"} <= set(form.columns), form.name
     for form in forms.comments:
-        assert set(form.columns) <= {"id", "video", "text", "likes", "time", "reply_to"}, form.name
+        assert set(form.columns) <= {"id", "video", "author", "text", "likes", "time", "reply_to"}, form.name
         assert isinstance(form.columns["id"], str), form.name

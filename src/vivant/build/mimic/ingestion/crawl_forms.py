@@ -199,6 +199,7 @@ class CrawlReader:
                     "like_count": fields.get("likes"),
                     "timestamp": fields.get("time"),
                     "parent": "" if answered == video else answered,
+                    "author": fields.get("author"),
                 }
             )
         for own, raw in by_video.items():
