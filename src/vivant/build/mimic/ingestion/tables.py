@@ -8,12 +8,20 @@ from typing import Any
 
 from vivant.benchmarks.mimic.mapping import iter_fields, read_mapping
 from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 from vivant.core.errors import DataError
 
-_THEIRS = {"id": "id", "text": "text", "like_count": "likes", "timestamp": "time", "parent": "reply_to"}
+_THEIRS = {
+    "id": "id",
+    "text": "text",
+    "like_count": "likes",
+    "timestamp": "time",
+    "parent": "reply_to",
+    "author": "author",
+}
 
 
 def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
@@ -52,6 +60,9 @@ def _add_video(fields: dict[str, Any], location: str, writer: RecordWriter, defa
     except InvalidValueError as wrong:
         writer.leave(location, "", str(wrong))
         return
+    names = (row.uploader,)
+    writer.people(names)
+    row.title, row.description = remove_names([row.title, row.description], names)
     ref = writer.video(row)
     for problem in problems:
         writer.mend(location, ref, problem)
@@ -59,7 +70,7 @@ def _add_video(fields: dict[str, Any], location: str, writer: RecordWriter, defa
         {"text": comment} if isinstance(comment, str) else _rename_fields(comment)
         for comment in _iter_comments(comments)
     ]
-    add_raw_comments(ref, raw, (), writer)
+    add_raw_comments(ref, raw, names, writer)
 
 
 def _iter_comments(comments: Any) -> Iterator[dict[str, Any]]:

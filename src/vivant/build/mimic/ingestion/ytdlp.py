@@ -39,6 +39,7 @@ class _Comment(Struct, gc=False):
     like_count: _Count = None
     timestamp: _Seconds = None
     parent: str | None = None
+    author: str | None = None
 
 
 class _Info(Struct, gc=False):
@@ -118,7 +119,9 @@ def _ingest_file(
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidValueError):
         ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
     else:
-        ref, names = writer.video(row), (info.uploader or "", info.channel or "")
+        names = tuple(name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name)
+        writer.people(names)
+        ref = writer.video(row)
         if info.comments:
             _add_comments(ref, info.comments, names, writer)
     if spans:
@@ -133,7 +136,7 @@ def _ingest_file(
 
 
 def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
-    names = [name for name in (info.uploader, info.channel) if name]
+    names = [name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name]
     title, description = remove_names([info.title or "", info.description or ""], names)
     platform = info.extractor_key or info.ie_key or info.extractor or defaults.platform
     if not platform or not info.id.strip() or info.kind not in (None, "video"):
@@ -169,7 +172,8 @@ def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> V
 def _add_comments(
     ref: str, comments: Sequence[_Comment], names: tuple[str, ...], writer: RecordWriter
 ) -> None:
-    texts = remove_names([c.text for c in comments], [name for name in names if name])
+    writer.people([c.author for c in comments])
+    texts = remove_names([c.text for c in comments], names)
     writer.comments(
         ref,
         [c.id for c in comments],
@@ -178,6 +182,11 @@ def _add_comments(
         [c.timestamp for c in comments],
         [c.parent for c in comments],
     )
+
+
+def _get_handle(name: Any) -> str:
+    """An uploader's id where it is a handle that people write, and no number."""
+    return name if isinstance(name, str) and name.startswith("@") else ""
 
 
 def _find_hashtags(text: str) -> list[str]:
@@ -261,8 +270,11 @@ def _ingest_leniently(
     if isinstance(fields["category"], list):
         fields["category"] = fields["category"][0] if fields["category"] else None
     names = tuple(
-        name for name in (info.get("uploader"), info.get("channel")) if isinstance(name, str) and name
+        name
+        for name in (info.get("uploader"), info.get("channel"), _get_handle(info.get("uploader_id")))
+        if isinstance(name, str) and name
     )
+    writer.people(names)
     fields["platform"] = next(
         (info[key] for key in ("extractor_key", "ie_key", "extractor") if info.get(key)), defaults.platform
     )
@@ -284,7 +296,7 @@ def _ingest_leniently(
 
 
 def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], writer: RecordWriter) -> None:
-    """Comments whose values may be of any kind: id, text, like_count, timestamp, parent."""
+    """Comments whose values may be of any kind: id, text, like_count, timestamp, parent, author."""
     columns: tuple[list[Any], ...] = ([], [], [], [], [])
     odd = 0
     for number, comment in enumerate(comments, 1):
@@ -298,6 +310,9 @@ def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], wr
         except InvalidValueError:
             odd += 1
             continue
+        author = comment.get("author")
+        if isinstance(author, str):
+            writer.people([author])
         numbers: list[int | None] = []
         for field, read in (("like_count", values.parse_count), ("timestamp", values.parse_time)):
             try:
