@@ -135,6 +135,18 @@ def test_tiktok_web_items_and_comments(tmp_path: Path) -> None:
     assert step.record.counts[1].why == {"the same comment twice": 1, "no text": 1}
 
 
+def test_names_of_makers_and_commenters_leave_every_text(tmp_path: Path) -> None:
+    user = {"uid": "9", "unique_id": "quiet_kettle77", "nickname": "K"}
+    comments = [
+        web_comment("c1", "first", user=user),
+        web_comment("c2", "quiet_kettle77 was faster, Noodle_Nan"),
+    ]
+    take(tmp_path, items__json=[web_item()], comments__json={"comments": comments})
+    texts = [comment["text"] for comment in rows(tmp_path, "comments")]
+    assert texts[0] == "first" and "was faster" in texts[1]
+    assert "kettle" not in texts[1] and "noodle" not in texts[1].lower()
+
+
 def test_tiktok_item_module_with_a_bare_author(tmp_path: Path) -> None:
     old = web_item(author="noodle_nan", authorSecId="MS4wLj", nickname="Noodle Nan", statsV2=None)
     step = take(tmp_path, page__json={"ItemModule": {ID: old, "13": None, "14": {"id": "14"}}})

@@ -97,7 +97,7 @@ def read_mapping(path: Path) -> ColumnMapping:
     allowed = {
         "videos": set(MimicVideo.__struct_fields__),
         "items": set(MimicItem.__struct_fields__),
-        "comments": {*Comment.__struct_fields__, "video"},
+        "comments": {*Comment.__struct_fields__, "video", "author"},
     }
     for name, fields in allowed.items():
         block: MappedFile | None = getattr(mapped, name)
@@ -179,6 +179,7 @@ def _read_comments(block: MappedFile, folder: Path) -> dict[str, list[dict[str, 
 def _number_comment(comment: Any, number: int) -> dict[str, Any]:
     """A comment with an id: its place where the data give none. A bare text is a comment, too."""
     fields = {"text": comment} if isinstance(comment, str) else dict(comment)
+    fields.pop("author", None)  # who wrote it is asked for only to take the name out of texts
     return {"id": f"c{number}", **{name: value for name, value in fields.items() if value is not None}}
 
 

@@ -92,7 +92,13 @@ def _finish(
     from vivant.build.mimic.ingestion.consolidation import consolidate
     from vivant.build.mimic.ingestion.datasheet import write_datasheet
 
-    report = consolidate(step.folder, reports, memory=settings.memory, workers=settings.workers)
+    report = consolidate(
+        step.folder,
+        reports,
+        memory=settings.memory,
+        workers=settings.workers,
+        keep_names=settings.ingest.mentions == "keep",
+    )
     write_datasheet(step.folder, report, sources, settings.ingest, settings.memory, settings.workers)
     (step.folder / MEDIA).write_text(f"{root}\n", encoding="utf-8")
     shutil.rmtree(step.folder / "parts")

@@ -153,6 +153,7 @@ class CrawlReader:
         fields.setdefault("licence", self._defaults.licence)
         row, problems = parse_row(fields)
         names = [name for name in (get_path(record, path) for path in form.names) if isinstance(name, str)]
+        self._writer.people(names)
         row.title = row.title or values.make_title(row.description)
         row.title, row.description = remove_names([row.title, row.description], names)
         row.tags = row.tags or values.find_hashtags(row.description)

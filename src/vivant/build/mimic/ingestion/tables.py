@@ -13,6 +13,7 @@ from typing import Any
 from vivant.benchmarks.mimic.mapping import iter_fields, iter_table, read_mapping
 from vivant.build.mimic.ingestion import values
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
+from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
@@ -35,7 +36,14 @@ PACKED = (
     ".pkl",
 )
 NOT_READ = "not read: "
-_THEIRS = {"id": "id", "text": "text", "like_count": "likes", "timestamp": "time", "parent": "reply_to"}
+_THEIRS = {
+    "id": "id",
+    "text": "text",
+    "like_count": "likes",
+    "timestamp": "time",
+    "parent": "reply_to",
+    "author": "author",
+}
 
 
 def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
@@ -97,10 +105,13 @@ def _add_video(fields: dict[str, Any], location: str, writer: RecordWriter, defa
     except InvalidValueError as wrong:
         writer.leave(location, "", str(wrong))
         return
+    names = (row.uploader,)
+    writer.people(names)
+    row.title, row.description = remove_names([row.title, row.description], names)
     ref = writer.video(row)
     for problem in problems:
         writer.mend(location, ref, problem)
-    add_raw_comments(ref, list(_iter_comments(comments)), (), writer)
+    add_raw_comments(ref, list(_iter_comments(comments)), names, writer)
 
 
 def _iter_comments(comments: Any) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader
+from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
@@ -125,6 +126,9 @@ def _add_video(
     except InvalidValueError as wrong:
         writer.leave(source, location, str(wrong))
         return
+    names = [name for name in (snippet.get("channelTitle"),) if isinstance(name, str)]
+    writer.people(names)
+    row.title, row.description = remove_names([row.title, row.description], names)
     ref = writer.video(row)
     for problem in problems:
         writer.mend(source, ref, problem)
@@ -150,6 +154,7 @@ def _add_comments(video: str, comments: list[Any], writer: RecordWriter) -> None
                 "like_count": snippet.get("likeCount"),
                 "timestamp": snippet.get("publishedAt"),
                 "parent": snippet.get("parentId"),
+                "author": snippet.get("authorDisplayName"),
             }
             if snippet
             else comment

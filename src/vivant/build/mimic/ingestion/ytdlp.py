@@ -42,6 +42,7 @@ class _Comment(Struct, gc=False):
     like_count: _Count = None
     timestamp: _Seconds = None
     parent: str | None = None
+    author: str | None = None
 
 
 class _Info(Struct, gc=False):
@@ -121,7 +122,9 @@ def _ingest_file(
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidValueError):
         ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
     else:
-        ref, names = writer.video(row), (info.uploader or "", info.channel or "")
+        names = tuple(name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name)
+        writer.people(names)
+        ref = writer.video(row)
         if info.comments:
             _add_comments(ref, info.comments, names, writer)
     if spans:
@@ -136,7 +139,7 @@ def _ingest_file(
 
 
 def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
-    names = [name for name in (info.uploader, info.channel) if name]
+    names = [name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name]
     platform = info.extractor_key or info.ie_key or info.extractor or defaults.platform
     title = _settle_caption(platform.lower(), info.title or "", info.description or "")
     title, description = remove_names([title, info.description or ""], names)
@@ -173,7 +176,8 @@ def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> V
 def _add_comments(
     ref: str, comments: Sequence[_Comment], names: tuple[str, ...], writer: RecordWriter
 ) -> None:
-    texts = remove_names([c.text for c in comments], [name for name in names if name])
+    writer.people([c.author for c in comments])
+    texts = remove_names([c.text for c in comments], names)
     writer.comments(
         ref,
         [c.id for c in comments],
@@ -196,6 +200,11 @@ def _settle_caption(platform: str, title: str, description: str) -> str:
 def _hide_handle(address: str) -> str:
     """The address of a TikTok video without its maker's name, which leads to the same page."""
     return _HANDLE.sub("tiktok.com/@_/", address)
+
+
+def _get_handle(name: Any) -> str:
+    """An uploader's id where it is a handle that people write, and no number."""
+    return name if isinstance(name, str) and name.startswith("@") else ""
 
 
 def relative(path: str, folder: str) -> str:
@@ -277,8 +286,11 @@ def ingest_parsed_info(
     if isinstance(fields["category"], list):
         fields["category"] = fields["category"][0] if fields["category"] else None
     names = tuple(
-        name for name in (info.get("uploader"), info.get("channel")) if isinstance(name, str) and name
+        name
+        for name in (info.get("uploader"), info.get("channel"), _get_handle(info.get("uploader_id")))
+        if isinstance(name, str) and name
     )
+    writer.people(names)
     fields["platform"] = next(
         (info[key] for key in ("extractor_key", "ie_key", "extractor") if info.get(key)), defaults.platform
     )
@@ -302,7 +314,7 @@ def ingest_parsed_info(
 
 
 def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], writer: RecordWriter) -> None:
-    """Comments whose values may be of any kind: id, text, like_count, timestamp, parent."""
+    """Comments whose values may be of any kind: id, text, like_count, timestamp, parent, author."""
     columns: tuple[list[Any], ...] = ([], [], [], [], [])
     odd = 0
     for number, comment in enumerate(comments, 1):
@@ -316,6 +328,9 @@ def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], wr
         except InvalidValueError:
             odd += 1
             continue
+        author = comment.get("author")
+        if isinstance(author, str):
+            writer.people([author])
         numbers: list[int | None] = []
         for field, read in (("like_count", values.parse_count), ("timestamp", values.parse_time)):
             try:
