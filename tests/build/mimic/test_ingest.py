@@ -228,7 +228,7 @@ def test_mentions_may_be_hashed_or_kept() -> None:
     assert len(once.split()[0]) == 7
     kept = Anonymiser(b"s" * 32, mentions="keep", links="keep")
     assert kept.text("@anna https://example.com") == "@anna https://example.com"
-    assert remove_names(["Anna and Annapolis, ANNA"], ["Anna"]) == ["and Annapolis, ANNA"]
+    assert remove_names(["Anna and Annapolis, ANNA"], ["Anna"]) == ["and Annapolis,"]
     assert remove_names(["Ana"], ["Ana"]) == ["Ana"]
 
 

@@ -1,6 +1,6 @@
 """The step publish: the benchmark as a folder that others can use, and as ids that may be passed on.
 
-WORK/publish/full   videos.jsonl, items.jsonl, videos/, pool/, README.md, DATASHEET.md, audit and proof, SHA256SUMS
+WORK/publish/full   videos.jsonl, items.jsonl, videos/, pool/, README.md, DATASHEET.md, audit, privacy.json, SHA256SUMS
 WORK/publish/ids    ids.jsonl, README.md, SHA256SUMS
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -16,6 +17,7 @@ import msgspec
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.data_cards import render_card, render_datasheet, render_ids_card
 from vivant.build.mimic.ids_edition import FILE, IdsHeader, write_ids
+from vivant.build.mimic.ingestion.privacy_audit import PrivacyReport, audit_privacy
 from vivant.build.mimic.media_files import find_media, link_or_copy
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -25,6 +27,7 @@ from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "publish"
 SUMS = "SHA256SUMS"
+PRIVACY = "privacy.json"
 _FROM_AUDIT = ("audit.md", "audit.json", "solved.txt", "overlaps.jsonl")
 _FROM_SPLIT = ("proof.json", "proof.md")
 
@@ -42,6 +45,8 @@ def publish(
             ids.mkdir()
             items = [item for _, item in iter_items(work / "audit")]
             videos = [video for _, video in iter_videos(work / "tasks")]
+            privacy = _check_privacy(step, settings, work, videos, items)
+            (full / PRIVACY).write_bytes(msgspec.json.format(msgspec.json.encode(privacy), indent=2) + b"\n")
             write_jsonl(full / VIDEOS, videos)
             write_jsonl(full / ITEMS, items)
             there = _copy(work, full, videos, progress)
@@ -53,11 +58,54 @@ def publish(
             for folder in (full, ids):
                 write_sums(folder)
             _report(step, videos, items, there)
+            step.note(
+                f"personal data: {1 - privacy.missed:.1%} of {sum(privacy.planted.values()):,} planted values masked, "
+                f"{privacy.touched:.1%} of clean texts touched, {privacy.held:.2%} of {privacy.texts:,} texts hold any"
+            )
     return step
 
 
 def _name_settings(settings: PipelineSettings) -> dict[str, str]:
     return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
+
+
+def _check_privacy(
+    step: BuildStep, settings: PipelineSettings, work: Path, videos: list[MimicVideo], items: list[MimicItem]
+) -> PrivacyReport:
+    """How well personal data are found; stops the step where they are found too rarely, or remain."""
+    pool = [video for _, video in iter_videos(work / "pool")]
+    report = audit_privacy(settings.ingest, _iter_texts([*videos, *pool], items))
+    limits = settings.publish
+    problems = [
+        f"{kind}: {1 - share:.1%} of the planted values remain"
+        for kind, share in report.masked.items()
+        if 1 - share > limits.missed
+    ]
+    if report.held > limits.missed:
+        problems.append(f"{report.held:.1%} of {report.texts:,} texts to be published hold personal data")
+    if problems:
+        raise step.fail(
+            f"{'; '.join(problems)}; at most {limits.missed:.1%} may (`missed` in the section publish). "
+            "Run ingest and the steps after it again"
+        )
+    if report.touched > limits.touched:
+        raise step.fail(
+            f"{report.touched:.1%} of clean texts would be changed; at most {limits.touched:.1%} may (`touched` in the "
+            "section publish)"
+        )
+    return report
+
+
+def _iter_texts(videos: list[MimicVideo], items: list[MimicItem]) -> Iterator[str]:
+    for video in videos:
+        yield from (
+            video.title,
+            video.description,
+            *video.tags,
+            *(comment.text for comment in video.comments),
+        )
+    for item in items:
+        yield from (option.text for option in item.options)
 
 
 def _copy(work: Path, full: Path, videos: list[MimicVideo], progress: ProgressCallback) -> int:

@@ -170,6 +170,10 @@ class PublishSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Of the questions and annotations; videos keep their own."""
     contact: str = ""
     languages_note: str = ""
+    missed: Share = 0.01
+    """Largest share of the planted personal data that may remain, and of published texts that hold any."""
+    touched: Share = 0.005
+    """Largest share of clean texts that may be changed."""
 
 
 class PipelineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

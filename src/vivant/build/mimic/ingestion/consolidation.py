@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
 from vivant.build.mimic.ingestion.writer import IngestReport
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
@@ -23,9 +25,12 @@ _ORPHANS = "its video was not taken in"
 _REPEATED = "the same comment twice"
 
 
-def consolidate(folder: Path, reports: Sequence[IngestReport], *, memory: str, workers: int) -> IngestReport:
+def consolidate(
+    folder: Path, reports: Sequence[IngestReport], *, memory: str, workers: int, keep_names: bool = False
+) -> IngestReport:
     """All parts as one report, with duplicates and orphans taken out of the files and put into the quarantine.
 
+    Names of the crawl's people leave the texts on the way, unless they are kept.
     What is written is sorted by id, so that the same records give the same bytes, in whatever order they were read.
     """
     report = _merge_reports(reports)
@@ -33,8 +38,9 @@ def consolidate(folder: Path, reports: Sequence[IngestReport], *, memory: str, w
         if not any((folder / kind).glob("*.parquet")):
             pq.write_table(schema.empty_table(), folder / kind / "empty.parquet")
     with connect(folder.parent, memory, workers) as db:
-        _sort_videos(db, folder, report)
-        _sort_comments(db, folder, report)
+        names = NameBook(()) if keep_names else _make_name_book(db, folder)
+        _sort_videos(db, folder, report, names)
+        _sort_comments(db, folder, report, names)
     _write_quarantine(folder, report)
     return report
 
@@ -56,7 +62,28 @@ def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
     return total
 
 
-def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
+def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
+    """The names of the crawl's people, but those that are words of its texts."""
+    names = read_names(folder / "parts")
+    plain = [name for name in names if is_plain(name)]
+    if not plain:
+        return NameBook(names)
+    comments = parquet_source(folder / "comments")
+    every: int = db.execute(f"SELECT count(*) FROM {comments}").fetchall()[0][0]
+    # Chosen by the hash of the id, so that the order in which files were read does not matter.
+    texts = db.sql(
+        f"SELECT DISTINCT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0"
+    )
+    counts: Counter[str] = Counter()
+    wanted = pa.array(plain, pa.string())
+    for batch in texts.to_arrow_reader(_ROW_GROUP):
+        words = split_words(batch.column(0)).flatten()
+        for entry in words.filter(pc.is_in(words, value_set=wanted)).value_counts().to_pylist():
+            counts[entry["values"]] += entry["counts"]
+    return NameBook(names, frozenset(word for word, number in counts.items() if number >= COMMON))
+
+
+def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, names: NameBook) -> None:
     """Each video once, in the order of refs. Of several records the one with the most views stays: the latest crawl."""
     videos = folder / "videos"
     repeated = db.execute(
@@ -70,6 +97,7 @@ def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> 
         VIDEOS,
         f"SELECT * FROM {parquet_source(videos)} QUALIFY row_number() OVER (PARTITION BY ref ORDER BY "
         f"views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}) = 1 ORDER BY ref",
+        names,
     )
     extra = sum(number - 1 for _, number in repeated)
     if extra:
@@ -81,7 +109,7 @@ def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> 
     ]
 
 
-def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
+def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, names: NameBook) -> None:
     """Each comment of a known video once, in the order of refs and ids."""
     comments = folder / "comments"
     db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
@@ -103,6 +131,7 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -
         f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
         "QUALIFY row_number() OVER (PARTITION BY ref, id ORDER BY likes DESC NULLS LAST, text, time, reply_to) = 1 "
         "ORDER BY ref, id",
+        names,
     )
     remaining = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
     assert remaining is not None
@@ -117,14 +146,14 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -
         report.quarantine.append(("", f"{repeated} comments", _REPEATED))
 
 
-def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str) -> None:
+def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str, names: NameBook) -> None:
     """Replace a folder's files by what a sorted query gives. DuckDB's own writer does not give the same bytes twice."""
     new = folder / "settled.tmp"
     with pq.ParquetWriter(new, schema, compression="zstd", use_dictionary=["ref"]) as writer:
         waiting: list[pa.RecordBatch] = []
         rows = 0
         for batch in db.sql(query).to_arrow_reader(_ROW_GROUP):
-            waiting.append(batch)
+            waiting.append(_remove_people(batch, names))
             rows += batch.num_rows
             while rows >= _ROW_GROUP:
                 table = pa.Table.from_batches(waiting)
@@ -135,6 +164,14 @@ def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str
     for old in folder.glob("*.parquet"):
         old.unlink()
     new.rename(folder / "settled.parquet")
+
+
+def _remove_people(batch: pa.RecordBatch, names: NameBook) -> pa.RecordBatch:
+    columns = {
+        name: names.clean(column) if name in ("text", "title", "description") else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    }
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _write_quarantine(folder: Path, report: IngestReport) -> None:

@@ -1,7 +1,8 @@
-"""People's names out of texts: mentions, links, addresses, and the uploader's own name.
+"""Personal data out of texts: mentions, accounts, links, addresses, telephone numbers, and the uploader's own name.
 
 Who put a video up stays known as a hash with a random salt that belongs to the work folder: enough to tell that two
 videos have one uploader, useless to anyone without the salt. The salt lies in WORK/.salt and is never published.
+Names of people across the crawl go in a second pass, see `people`.
 """
 
 from __future__ import annotations
@@ -17,18 +18,15 @@ from typing import Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-SALT = ".salt"
-_ENDINGS = "com|net|org|info|me|be|ly|gg|tv|io|co|app|shop|xyz|link|site|online|store|dev|de|fr|es|it|uk|ru|cn|in|br|jp"
-# What is worth a closer look, for Arrow's expressions: everything below contains one of these.
-_SUSPECT = r"@|://|www\.|WWW\.|\+\d|\.[a-zA-Z][a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f]"
-_EMAIL = r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
-_LINK = (
-    r"(?:https?://|ftp://|www\.)\S+"
-    rf"|(?<![\w.@-])[\w-]+(?:\.[\w-]+)*\.(?:{_ENDINGS})(?!\w)(?:/\S*)?|\+\d[\d ().-]{{6,}}\d"
+from vivant.build.mimic.ingestion.personal_data import (
+    ARROW_MENTION,
+    ARROW_SUSPECT,
+    find_contacts,
+    find_mentions,
 )
-_MENTION = r"(?<![\w@])@[\w.·-]*\w"
-_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f]"
-_SPACES = re.compile(r"[ \t]{2,}")
+from vivant.build.mimic.ingestion.text_forms import clean_text, fold_text, squeeze_spaces
+
+SALT = ".salt"
 _SHORTEST_NAME = 4
 """Shorter names are often words."""
 
@@ -57,16 +55,7 @@ class Anonymiser:
     ) -> None:
         self._salt = salt
         self._mentions = mentions
-        kinds = [("other", _CONTROL)]
-        if links == "remove":
-            kinds += [("email", _EMAIL), ("link", _LINK)]
-        if mentions != "keep":
-            kinds.append(("mention", _MENTION))
-        self._pattern = re.compile(
-            "|".join(f"(?P<{name}>{pattern})" for name, pattern in kinds), re.IGNORECASE
-        )
-        # Most suspects hold a mention and nothing else, and looking for that alone is quicker.
-        self._brief = re.compile(f"(?P<mention>{_MENTION})")
+        self._links = links
         self._uploaders: dict[str, str] = {}
 
     def uploader(self, platform: str, name: str) -> str:
@@ -84,41 +73,68 @@ class Anonymiser:
     def _hash(self, text: str) -> str:
         return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._salt, digest_size=16).hexdigest()
 
-    def _replace(self, match: re.Match[str]) -> str:
-        hashed = self._mentions == "hash" and match.lastgroup == "mention"
-        return f"@{self._hash(match.group().lower())[:6]}" if hashed else ""
+    def text(self, text: str, *, contacts: bool = True) -> str:
+        """One text without mentions, accounts, links, addresses, telephone numbers and what cannot be seen.
 
-    def text(self, text: str) -> str:
-        """One text without mentions, links, addresses, telephone numbers and control characters."""
-        if (
-            self._mentions != "keep"
-            and "." not in text
-            and "/" not in text
-            and text.isprintable()
-            and "+" not in text
-        ):
-            cleaned = self._brief.sub(self._replace, text)
-        else:
-            cleaned = self._pattern.sub(self._replace, text)
-        return (_SPACES.sub(" ", cleaned) if "  " in cleaned or "\t" in cleaned else cleaned).strip()
+        `contacts`: False where only mentions can be in it, which is quicker.
+        """
+        text = clean_text(text)
+        shadow, places = fold_text(text)
+        spans: list[tuple[int, int, str]] = []
+        if contacts and self._links == "remove":
+            spans += [(start, end, "") for start, end in find_contacts(shadow)]
+        if self._mentions != "keep":
+            spans += [
+                (start, end, self._name_mention(shadow[start:end])) for start, end in find_mentions(shadow)
+            ]
+        return squeeze_spaces(cut_spans(text, spans, places) if spans else text)
+
+    def _name_mention(self, mention: str) -> str:
+        return f"@{self._hash(mention.lower())[:6]}" if self._mentions == "hash" else ""
 
     def texts(self, texts: Sequence[str]) -> pa.Array:
         """A column of texts; only those that hold something suspect are read one by one."""
         column = pa.array(texts, pa.string())
-        suspect = pc.match_substring_regex(column, _SUSPECT)
-        suspects = column.filter(suspect).to_pylist()
-        if not suspects:
-            return column
-        return pc.replace_with_mask(column, suspect, pa.array(map(self.text, suspects), pa.string()))
+        suspect = pc.match_substring_regex(column, ARROW_SUSPECT)
+        mentions = pc.and_not(pc.match_substring_regex(column, ARROW_MENTION), suspect)
+        for mask, contacts in ((suspect, True), (mentions, False)):
+            found = column.filter(mask).to_pylist()
+            if found:
+                cleaned = pa.array([self.text(text, contacts=contacts) for text in found], pa.string())
+                column = pc.replace_with_mask(column, mask, cleaned)
+        return column
+
+
+def cut_spans(text: str, spans: list[tuple[int, int, str]], places: list[int] | None) -> str:
+    """A text without the spans of its shadow; of those that overlap the outermost counts."""
+    pieces: list[str] = []
+    end = 0
+    for first, last, instead in sorted(spans, key=lambda span: (span[0], -span[1])):
+        start, stop = (first, last) if places is None else (places[first], places[last - 1] + 1)
+        if start >= end:
+            pieces += (text[end:start], instead)
+        end = max(end, stop)
+    return "".join(pieces) + text[end:]
 
 
 def remove_names(texts: list[str], names: Sequence[str]) -> list[str]:
-    """The same texts without an uploader's names where they stand as words of their own."""
-    usable = [name for name in names if len(name) >= _SHORTEST_NAME]
+    """The same texts without an uploader's names where they stand as words of their own, in any letter case."""
+    usable = {fold_text(name.strip().lstrip("@"))[0].casefold() for name in names}
+    usable = {name for name in usable if len(name) >= _SHORTEST_NAME}
     if not usable:
         return texts
     joined = "\n".join(texts)
-    if not any(name in joined for name in usable):
+    folded = (joined if joined.isascii() else fold_text(joined)[0]).casefold()
+    if not any(name in folded for name in usable):
         return texts
-    pattern = re.compile("|".join(rf"(?<!\w)@?{re.escape(name)}(?!\w)" for name in usable))
-    return [_SPACES.sub(" ", pattern.sub("", text)).strip() for text in texts]
+    longest_first = sorted(usable, key=lambda name: (-len(name), name))
+    pattern = re.compile(
+        "|".join(rf"(?<!\w)@?{re.escape(name)}(?!\w)" for name in longest_first), re.IGNORECASE
+    )
+    return [_remove_matches(text, pattern) for text in texts]
+
+
+def _remove_matches(text: str, pattern: re.Pattern[str]) -> str:
+    shadow, places = fold_text(text)
+    spans = [(*match.span(), "") for match in pattern.finditer(shadow)]
+    return squeeze_spaces(cut_spans(text, spans, places)) if spans else text

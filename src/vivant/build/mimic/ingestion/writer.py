@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from vivant.build.mimic.ingestion.people import SUFFIX, write_names
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
@@ -56,9 +57,14 @@ class RecordWriter:
         self._left: Counter[str] = Counter()
         self._left_comments: Counter[str] = Counter()
         self._notes: Counter[str] = Counter()
+        self._people: set[str] = set()
         self.report = IngestReport()
 
     # ── what comes in ──
+
+    def people(self, names: Iterable[str | None]) -> None:
+        """Take note of uploaders' and commenters' names, so that they leave every text of the crawl."""
+        self._people.update(name for name in names if name)
 
     def video(self, row: VideoRow) -> str:
         """Take a video in and return its ref."""
@@ -144,6 +150,7 @@ class RecordWriter:
         self.report.left = dict(self._left)
         self.report.left_comments = dict(self._left_comments)
         self.report.notes = dict(self._notes)
+        write_names(self._done.with_suffix(SUFFIX), self._people)
         write_atomic(self._done, msgspec.json.encode(self.report), durable=False)
         return self.report
 
@@ -209,6 +216,9 @@ def _convert_parents(names: list[str | None]) -> pa.Array:
 
 
 def _clean_tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
-    if any("@" in tag or "." in tag for tag in tags):
-        return [text for text in map(anonymiser.text, tags) if text]
-    return tags
+    return [text for text in map(anonymiser.text, tags) if text] if not all(map(_is_harmless, tags)) else tags
+
+
+def _is_harmless(tag: str) -> bool:
+    """Whether a tag is made of letters and spaces alone, as nearly all are."""
+    return tag.isascii() and tag.replace(" ", "").isalpha()

@@ -1,0 +1,95 @@
+"""Texts in one form: entities of HTML resolved, invisible characters gone, and look-alike characters folded.
+
+`clean_text` gives what is kept. `fold_text` gives a shadow for searching, with the place of each of its characters in
+the text, so that `＠ｎａｍｅ` is found as `@name` while the rest of the text keeps its full-width letters.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+
+INVISIBLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e007f"
+)
+"""Characters that show nothing, as the inside of a character class."""
+CONTROL = "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f"
+ENTITY = r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});"
+_ENTITY = re.compile(ENTITY)
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_CONTROL = re.compile(f"[{CONTROL}]")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_JOINERS = "\u200c\u200d"
+# Scripts that need joiners to be written: Arabic, Syriac, those of India and its neighbours, Mongolian.
+_JOINED = re.compile("[\u0600-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u18af\ufb50-\ufeff]")
+_EMOJI = re.compile("[\u2190-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U0001faff]")
+_SPACES = re.compile(r"[ \t]{2,}")
+
+
+def clean_text(text: str) -> str:
+    """A text without entities, control characters and invisible characters.
+
+    Joiners stay where they belong: inside an emoji, and between letters of scripts that are written with them.
+    """
+    for _ in range(3):  # texts that went through two programs are escaped twice
+        if "&" not in text or not _ENTITY.search(text):
+            break
+        text = _ENTITY.sub(lambda match: html.unescape(match.group()), text)
+    if "<" in text:
+        text = _BREAK.sub("\n", text)
+    if not text.isascii():
+        text = _INVISIBLE.sub(_keep_joiner, text).replace("\u00a0", " ")
+        text = text.replace("\u2028", "\n").replace("\u2029", "\n")
+    return _CONTROL.sub("", text)
+
+
+def _keep_joiner(match: re.Match[str]) -> str:
+    character, text = match.group(), match.string
+    if character not in _JOINERS:
+        return ""
+    before, after = text[: match.start()][-1:], text[match.end() : match.end() + 1]
+    for pattern in (_JOINED, _EMOJI):
+        if pattern.match(before) and pattern.match(after):
+            return character
+    return ""
+
+
+def squeeze_spaces(text: str) -> str:
+    """A text with single spaces and none at its ends."""
+    return (_SPACES.sub(" ", text) if "  " in text or "\t" in text else text).strip()
+
+
+class _Folded(dict[int, str]):
+    """Each character's simplest form: one character, or none for what only decorates."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if character in "\ufe0e\ufe0f\u20e3" or _INVISIBLE.match(character):
+            simple = ""
+        elif character in "。｡":
+            simple = "."
+        elif character in "‐‑‒–—―−":
+            simple = "-"
+        else:
+            simple = unicodedata.normalize("NFKC", character)
+            if len(simple) != 1:
+                simple = character
+            if simple.isdecimal():
+                simple = str(unicodedata.decimal(simple))
+        self[code] = simple
+        return simple
+
+
+_FOLDED = _Folded()
+
+
+def fold_text(text: str) -> tuple[str, list[int] | None]:
+    """The text's shadow and the place of each of its characters; None where the places are the same."""
+    if text.isascii():
+        return text, None
+    shadow = text.translate(_FOLDED)
+    if len(shadow) == len(text):
+        return shadow, None
+    places = [index for index, character in enumerate(text) if _FOLDED[ord(character)]]
+    return shadow, places

@@ -1,0 +1,162 @@
+"""Personal data leave texts in all forms that people use, and clean texts stay as they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion.people import NameBook, fold_name
+from vivant.build.mimic.ingestion.personal_data import is_phone_number
+from vivant.build.mimic.ingestion.privacy import Anonymiser
+from vivant.build.mimic.ingestion.privacy_audit import audit_privacy
+from vivant.build.mimic.ingestion.text_forms import clean_text
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings
+
+ALONE = PipelineSettings(workers=1)
+
+
+def read_texts(work: Path) -> dict[str, str]:
+    return dict(pl.read_parquet(work / "ingest" / "comments" / "*.parquet").select("id", "text").iter_rows())
+
+
+def test_planted_data_are_masked_and_clean_texts_left_alone() -> None:
+    report = audit_privacy(IngestSettings())
+    assert len(report.languages) == 6 and len(report.planted) == 6
+    assert {kind: share for kind, share in report.masked.items() if share < 0.99} == {}, report.examples
+    assert {name: share for name, share in report.languages.items() if share < 0.99} == {}, report.examples
+    assert report.touched <= 0.005, report.examples
+    assert report.clean_texts > 500 and sum(report.planted.values()) > 2000
+
+
+def test_the_audit_sees_what_settings_leave_in() -> None:
+    kept = audit_privacy(IngestSettings(links="keep"))
+    assert "telephone number" in kept.kept and list(kept.planted) == ["mention"]
+    report = audit_privacy(IngestSettings(), ["call 202-555-0143", "nothing here", "so good", "yes"])
+    assert (report.texts, report.held) == (4, 0.25)
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("Tom &amp; Jerry &#39;s &amp;quot;best&amp;quot;", 'Tom & Jerry \'s "best"'),
+        ("in\u200bvi\u2060si\ufeffble\u00ad", "invisible"),
+        ("\u202ereversed\u202c", "reversed"),
+        ("👨\u200d👩\u200d👧 stays", "👨\u200d👩\u200d👧 stays"),
+        ("می\u200cخواهم", "می\u200cخواهم"),
+        ("a\u200db", "ab"),
+        ("one<br>two &lt;3", "one\ntwo <3"),
+        ("AT&T; R&D & co", "AT&T; R&D & co"),
+        ("全角！ stays ｗｉｄｅ", "全角！ stays ｗｉｄｅ"),
+    ],
+)
+def test_entities_and_invisible_characters_leave(written: str, expected: str) -> None:
+    assert clean_text(written) == expected
+    assert Anonymiser(b"s" * 32).texts([written]).to_pylist() == [expected]
+
+
+def test_only_what_is_found_is_cut_from_full_width_text() -> None:
+    text = "すごい！＠ｑｕｉｌｌ さん、０９０－１２３４－５６７８ へ！"
+    assert Anonymiser(b"s" * 32).text(text) == "すごい！ さん、 へ！"
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("2025550143", True),
+        ("07700 900123", True),
+        ("13812345678", True),
+        ("4111 1111 1111 1111", True),
+        ("1 000 000 000", False),
+        ("2019 2020 2021", False),
+        ("2024-01-15", False),
+        ("1234567", False),
+        ("1 2 3 4 5 6 7 8 9", False),
+    ],
+)
+def test_numbers_to_call_are_told_from_counts(written: str, expected: bool) -> None:
+    assert is_phone_number(written) is expected
+
+
+def test_names_of_all_people_leave_all_texts() -> None:
+    names = [
+        fold_name(name)
+        for name in ("@quill_77", "Marta Walks", "Wanderlust", "Ana", "Ｏｔｔｏ Ｋｒａｎｉｃｈ")
+    ]
+    book = NameBook([name for name in names if name], common=frozenset({"wanderlust"}))
+    texts = [
+        "ask quill_77, or QUILL_77!",
+        "MARTA walks again",
+        "Marta Walkson walks",
+        "my wanderlust, Ana",
+        "otto kranich war da",
+    ]
+    assert book.clean(pa.array(texts)).to_pylist() == [
+        "ask , or !",
+        "again",
+        "Marta Walkson walks",
+        "my wanderlust, Ana",
+        "war da",
+    ]
+
+
+def test_an_api_answer_loses_the_names_it_brings(tmp_path: Path) -> None:
+    def comment(name: str, author: str, text: str) -> dict[str, Any]:
+        snippet = {"videoId": "v1", "textOriginal": text, "authorDisplayName": author, "likeCount": 1}
+        return {"kind": "youtube#comment", "id": name, "snippet": snippet}
+
+    video = {
+        "title": "MARTA WALKS to the sea",
+        "description": "by marta walks",
+        "channelTitle": "Marta Walks",
+    }
+    items = [
+        {"kind": "youtube#video", "id": "v1", "snippet": video},
+        comment("c1", "@quill_77", "thank you, marta walks"),
+        comment("c2", "Otto Kranich", "Quill_77 is right"),
+        comment("c3", "someone", "as OTTO KRANICH said, I love it"),
+    ]
+    (tmp_path / "answer.json").write_text(json.dumps({"items": items}))
+    ingest(tmp_path / "work", [tmp_path / "answer.json"], ALONE)
+    assert read_texts(tmp_path / "work") == {
+        "c1": "thank you,",
+        "c2": "is right",
+        "c3": "as said, I love it",
+    }
+    row = pl.read_parquet(tmp_path / "work" / "ingest" / "videos" / "*.parquet").row(0, named=True)
+    assert (row["title"], row["description"]) == ("to the sea", "by")
+    assert not list((tmp_path / "work").rglob("*.names"))
+
+
+def test_a_table_loses_the_names_it_brings(tmp_path: Path) -> None:
+    with (tmp_path / "videos.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["vid", "name", "who"], ["1", "Sea by MARTA WALKS", "Marta Walks"]])
+    lines = [
+        {"v": "1", "n": "a", "t": "marta walks rocks", "by": "Otto Kranich"},
+        {"v": "1", "n": "b", "t": "hi otto kranich &amp; all\u200b", "by": "x"},
+    ]
+    (tmp_path / "comments.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "map.yaml").write_text(
+        "videos:\n  file: videos.csv\n  columns: {platform: {value: vimeo}, id: vid, title: name, uploader: who}\n"
+        "comments:\n  file: comments.jsonl\n  columns: {video: v, id: n, text: t, author: by}\n"
+    )
+    ingest(tmp_path / "work", [tmp_path / "map.yaml"], ALONE)
+    assert read_texts(tmp_path / "work") == {"a": "rocks", "b": "hi & all"}
+    assert pl.read_parquet(tmp_path / "work" / "ingest" / "videos" / "*.parquet")["title"].to_list() == [
+        "Sea by"
+    ]
+
+
+def test_names_stay_where_mentions_are_kept(tmp_path: Path) -> None:
+    comments = [{"id": "1", "text": "thanks @quill_77", "author": "@quill_77"}]
+    record = {"id": "v", "extractor_key": "Youtube", "title": "Sea", "uploader": "M", "comments": comments}
+    (tmp_path / "v.info.json").write_text(json.dumps(record))
+    kept = PipelineSettings(workers=1, ingest=IngestSettings(mentions="keep"))
+    ingest(tmp_path / "work", [tmp_path / "v.info.json"], kept)
+    assert read_texts(tmp_path / "work") == {"1": "thanks @quill_77"}
