@@ -16,7 +16,8 @@ def resolve_media(root: str | os.PathLike[str], path: str) -> str:
 
     Raises MediaError, also where there is no such file or it is not a plain file (a pipe would stall a run).
     """
-    return _resolve(os.path.abspath(root), path)
+    folder = os.fspath(root)
+    return _resolve(folder if folder.startswith(os.sep) else os.path.abspath(folder), path)
 
 
 @lru_cache(maxsize=16_384)

@@ -44,6 +44,14 @@ def load_thought_marks() -> ThoughtMarks:
     return read_resource("vivant.models", "thought_marks.yaml", ThoughtMarks)
 
 
+@cache
+def _first_signs() -> tuple[str, ...]:
+    """Signs with which marks begin: most replies have none of them."""
+    table = load_thought_marks()
+    marks = (*table.marks, *table.answers)
+    return tuple({sign[0] for mark in marks for sign in (mark.open, mark.close) if sign})
+
+
 def split_thinking(text: str, *, opened: bool = False) -> SplitReply:
     """Tell thoughts from the answer.
 
@@ -55,6 +63,8 @@ def split_thinking(text: str, *, opened: bool = False) -> SplitReply:
         Thoughts that were cut off leave an empty answer: they must not be read as one. A reply without marks is
         returned as it is.
     """
+    if not opened and not any(sign in text for sign in _first_signs()):
+        return SplitReply("", text)
     marks = load_thought_marks()
     thoughts: list[str] = []
     rest = text.lstrip()
