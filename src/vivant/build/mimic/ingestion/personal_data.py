@@ -120,6 +120,13 @@ _REGIONS = ("US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "J
 
 _MENTIONS = re.compile(_MENTION, re.IGNORECASE)
 _REST = [re.compile(pattern, re.IGNORECASE) for pattern in (_EMAIL, _LINK, _ACCOUNT)] + [re.compile(_NUMBER)]
+# What each of them contains in any case: to look for that first is quicker.
+_SIGNS = [
+    re.compile(rf"@|%40|{_AT}|mail|почта|邮箱|メール|메일|correo", re.IGNORECASE),
+    re.compile(rf"[.:]|{_DOT}", re.IGNORECASE),
+    re.compile(r"[\d_.:=@>→⇒➡👉👇$/]"),
+    re.compile(r"\d"),
+]
 
 ODD = f"[{CONTROL}]|[{INVISIBLE}]|{ENTITY}|<[bB][rR]|\u00a0"
 """What only `clean_text` changes."""
@@ -157,8 +164,8 @@ def find_mentions(shadow: str) -> Iterator[Span]:
 
 def find_contacts(shadow: str) -> Iterator[Span]:
     """E-mail and web addresses, accounts, telephone numbers and other numbers of a person, in a folded text."""
-    for pattern in _REST:
-        for match in pattern.finditer(shadow):
+    for pattern, sign in zip(_REST, _SIGNS, strict=True):
+        for match in pattern.finditer(shadow) if sign.search(shadow) else ():
             yield match.span()
     for match in _DIGITS.finditer(shadow):
         if is_phone_number(match.group(), asked=bool(_ASKED.search(shadow[: match.start()][-24:]))):
