@@ -4,7 +4,7 @@ Three kinds of data: right or wrong in clusters of ten, right or wrong in cluste
 in clusters of ten. Clusters differ as the intraclass correlation says (beta-binomial, or normal). Beside it stand plain
 percentiles of the same resamples, and the formula that is used without `--bootstrap`. 0.95 is meant; a cell of the
 first column surely outside 0.93 to 0.97 is marked and makes the script fail, unless the model is rarely right and
-clusters are few, where no method holds (docs/statistics.md).
+clusters are few, where it is known to fall short (docs/statistics.md).
 
     python benchmarks/bootstrap_coverage.py [ROUNDS]
 """

@@ -74,7 +74,7 @@ def _write(tmp_path: Path, *lines: object) -> Path:
         ({"question": "x", "choices": ["a"], "answer": 0}, "only one"),
         ({"question": "x"}, "neither `choices` nor an `answer`"),
         ({"answer": "x"}, "no `question`"),
-        ({"question": "x", "answr": "y"}, "answr"),
+        ({"question": "x", "answr": "y"}, "`answr`; known: question, id, image"),
         ({"question": [{"picture": "a.png"}], "answer": "y"}, "part 0 of `question` is 'picture'"),
         ({"id": "one", "question": "x", "answer": "y"}, "already used in line 1"),
         (b'{"question": "\xff", "answer": "y"}', ""),

@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,48 @@ def test_a_refused_question_is_not_promised_another_try(tmp_path: Path) -> None:
     first, second = result.stderr.splitlines()[-2:]
     assert first.startswith("1 sample failed; the first: ") and "Your input was flagged" in first
     assert second == "Questions that were refused or are too long are not asked again."
+
+
+REJECTED = {"status": 400, "body": {"error": {"message": "Unsupported parameter: seed"}}}
+FLAGGED = {"status": 400, "body": {"error": {"message": "flagged", "code": "content_filter"}}}
+TOOL = {"choices": [{"message": {"content": None}, "finish_reason": "tool_calls"}]}
+
+
+@pytest.mark.parametrize(
+    ("replies", "told"),
+    [
+        (
+            [REJECTED, REJECTED, REJECTED],
+            "The server rejected them as sent, and will again: mend what it names, then run the same command.",
+        ),
+        ([TOOL, TOOL, TOOL], "Run the same command to try them again."),
+        (
+            [FLAGGED, REJECTED, TOOL],
+            "Questions that were refused or are too long are not asked again. The server rejected 1 of them as "
+            "sent, and will again: mend what it names, then run the same command. "
+            "Run the same command to try the others again.",
+        ),
+    ],
+)
+def test_the_closing_line_fits_the_errors(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[dict[str, Any]],
+    told: str,
+) -> None:
+    from typer.testing import CliRunner
+
+    from vivant.cli.run import app
+
+    monkeypatch.chdir(tmp_path)
+    path = questions(tmp_path, 3, pictures=False)
+    turn = iter(replies)
+    with openai(lambda _: next(turn)) as server:
+        url = f"http://127.0.0.1:{server.port}/v1"
+        arguments = [str(path), "--model", "openai/m", "--base-url", url, "--concurrency", "1"]
+        result = CliRunner().invoke(app, [*arguments, "--cache", "off", "--out", "run"])
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == told
 
 
 def test_help_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -198,6 +198,14 @@ def test_a_table_of_one_row_is_turned_when_it_is_too_wide() -> None:
     assert any(line.split() == ["measure11", "11"] for line in lines)
 
 
+def test_marked_figures_do_not_count_as_names_when_a_table_is_turned() -> None:
+    heads = tuple(f"measure{number}" for number in range(12))
+    table = Table(title="", columns=("model", *heads), body=(("tiny", "0.0*", "12.5*", *range(10)),))
+    lines = [line.split() for line in to_text(table, 60).splitlines()]
+    assert ["model", "tiny"] in lines
+    assert ["measure0", "0.0*"] in lines and ["measure11", "9"] in lines
+
+
 def test_figures_keep_their_signs_and_marks_stay_with_their_names() -> None:
     assert wrap_text("12.0 – 34.5", 5) == ["12.0 – 34.5"]
     assert wrap_text("Claude 3 Opus †", 8) == ["Claude 3", "Opus †"]

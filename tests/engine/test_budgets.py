@@ -248,7 +248,7 @@ def test_what_a_batch_took_counts_at_its_own_price() -> None:
 @pytest.mark.parametrize("text", ["models: 3", "models: {a: {input: x, output: 1}}", "modls: {}", "{"])
 def test_a_bad_price_file_is_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "p.yaml").write_text(text)
-    with pytest.raises(UsageError, match=r"p\.yaml.*holds `models:"):
+    with pytest.raises(UsageError, match=r"p\.yaml.*looks like `models:"):
         find_price(Named("a"), str(tmp_path / "p.yaml"))
     with pytest.raises(UsageError, match=r"cannot be read.*price file"):
         find_price(Named("a"), str(tmp_path / "none.yaml"))

@@ -6,12 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from typer.testing import CliRunner
 
 from tests.engine.test_budgets import Named
 from tests.engine.test_faults import options_for
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
+from vivant.api import plan
+from vivant.cli.models import app
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost, estimate_cost
 from vivant.engine.evaluation import evaluate, plan_run, run_plan
@@ -85,7 +89,7 @@ def test_a_users_prices_go_over_the_bundled_ones_and_whole_names_before_beginnin
         "  house/x: {input: 3, output: 4}\n"
     )
     result = update_user_prices(file)
-    assert (result.added, result.changed, result.unchanged) == (3, 0, 0)
+    assert (len(result.added), len(result.changed), result.unchanged) == (3, 0, 0)
     assert price_of("openai/gpt-5") == (1, 2)
     assert price_of("openai/gpt-5.9") == (7, 8)
     assert price_of("openai/gpt-4o") == (2.5, 10)
@@ -100,7 +104,7 @@ def test_an_update_keeps_what_it_does_not_name(config: Path) -> None:
     second.write_text('as_of: "2026-11"\nmodels: {a/x: {input: 2, output: 2}, a/z: {input: 3, output: 3}}')
     update_user_prices(first)
     result = update_user_prices(second)
-    assert (result.added, result.changed, result.unchanged) == (1, 1, 0)
+    assert (result.added, result.changed, result.unchanged) == (["a/z"], ["a/x"], 0)
     prices = {name: find_price(Named(name)) for name in ("a/x", "a/y", "a/z")}
     assert [(p.input, p.as_of) for p in prices.values() if p] == [
         (2, "2026-11"),
@@ -148,7 +152,7 @@ def test_litellms_table_is_read_in_its_own_form(config: Path) -> None:
     }
     file = config / "model_prices_and_context_window.json"
     file.write_text(json.dumps(entries))
-    assert update_user_prices(file).added == 2
+    assert len(update_user_prices(file).added) == 2
     price = find_price(Named("openai/gpt-9"))
     assert price is not None and (price.input, price.output, price.batch) == (1.75, 14, 0.5)
     assert price_of("openai/anthropic/claude-opus-9", "https://openrouter.ai/api/v1") == (5, 25)
@@ -161,6 +165,42 @@ def test_a_bad_file_changes_nothing(config: Path, name: str, text: str) -> None:
     with pytest.raises(UsageError, match=name):
         update_user_prices(config / name)
     assert not user_price_file().exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "openai/gpt-9: {input: 1, output: 2}",
+        "models: {openai/gpt-9: {in: 1, out: 2}}",
+        "models: {openai/gpt-9: 3}",
+        "models: {openai/gpt-9: {input: 1}}",
+        "- openai/gpt-9",
+        "",
+    ],
+)
+def test_a_file_of_another_shape_is_told_what_a_price_file_looks_like(config: Path, text: str) -> None:
+    (config / "p.yaml").write_text(text)
+    with pytest.raises(UsageError) as caught:
+        update_user_prices(config / "p.yaml")
+    words = str(caught.value)
+    assert words.startswith(f"{config}/p.yaml") and words.endswith(
+        "a price file looks like `models: {openai/gpt-5: {input: 1.25, output: 10}}`, for a million tokens"
+    )
+    assert "\n" not in words and "box" not in words and "known:" not in words
+
+
+def test_an_update_prints_what_it_changed_alone(config: Path) -> None:
+    first, second = config / "a.yaml", config / "b.yaml"
+    first.write_text("models: {a/x: {input: 1, output: 1}, a/y: {input: 1, output: 1}}")
+    second.write_text("models: {a/x: {input: 2, output: 2}, a/y: {input: 1, output: 1}}")
+    update_user_prices(first)
+    result = CliRunner().invoke(app, ["prices", "--update", str(second)])
+    assert result.exit_code == 0
+    assert "a/x" in result.stdout and "a/y" not in result.stdout and "gpt" not in result.stdout
+    assert "1 price changed, 1 as before" in result.stderr
+    again = CliRunner().invoke(app, ["prices", "--update", str(second)])
+    assert again.exit_code == 0 and not again.stdout
+    assert "2 prices as before" in again.stderr
 
 
 # ── before a run spends ──
@@ -185,6 +225,16 @@ def test_a_run_says_what_it_may_cost_before_it_starts(tmp_path: Path) -> None:
         with logged_messages() as messages:
             announce_cost([plan_run(options)], options)
         assert messages == []  # nothing is left to ask
+
+
+def test_pictures_of_low_detail_are_estimated_at_their_base_price() -> None:
+    tokens = {}
+    for detail in ("auto", "low"):
+        table = plan("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=1, model_options={"detail": detail})
+        (row,) = [dict(zip(table.columns, cells, strict=True)) for cells in table.body]
+        assert row["frames"] == 8
+        tokens[detail] = int(str(row["tokens in, about"]))
+    assert tokens["auto"] - tokens["low"] == 8 * 5667
 
 
 def test_a_model_that_nobody_charges_for_has_no_estimate(tmp_path: Path) -> None:
@@ -239,6 +289,23 @@ def test_above_a_limit_a_run_asks(
             announce_cost([plan_run(options)], options, ask)
         assert asked == ([] if more else ["That is above --confirm-above 1. Go on?"])
         assert not server.requests
+
+
+def test_without_a_price_a_limit_cannot_be_compared_and_says_so(tmp_path: Path) -> None:
+    path = questions(tmp_path, 3, pictures=False)
+    with serving(lambda _n, _b: Act()) as server:
+        options = options_for(path, server, tmp_path / "run", confirm_above=1.0)
+        with logged_messages() as messages:
+            announce_cost([plan_run(options)], options)
+    assert len(messages) == 1
+    assert "no price is known for openai/stand-in, which runs on your own machines" in messages[0]
+    hosted = RunOptions(
+        selectors=(str(path),), model="openai/gpt-9", out=str(tmp_path / "other"), confirm_above=1.0
+    )
+    planned = plan_run(hosted, needs_key=False)
+    with pytest.raises(UsageError, match=r"cannot be compared: no price is known for openai/gpt-9; .* --yes"):
+        announce_cost([planned], hosted)
+    announce_cost([planned], msgspec.structs.replace(hosted, yes=True))
 
 
 def test_a_script_that_sets_a_limit_is_refused_before_the_first_request(tmp_path: Path) -> None:

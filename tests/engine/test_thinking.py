@@ -91,6 +91,18 @@ def test_a_run_whose_first_replies_are_all_cut_off_stops_with_a_remedy(tmp_path:
     assert counts(again) == (12, 0, 0, 0)
 
 
+def test_replies_that_end_in_thoughts_within_their_limit_are_not_called_cut_off(tmp_path: Path) -> None:
+    path = questions(tmp_path, 12, pictures=False)
+    message = {"role": "assistant", "content": "<think>Let me see. The picture"}
+    reply = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"completion_tokens": 9}}
+    with serving(lambda _body: reply) as (server, url):
+        outcome, run = run_thinker(path, url)
+        assert outcome.stopped and len(server.requests) == 5
+    assert "the first 5 replies ended while the model was thinking" in outcome.reason
+    assert "cut off" not in outcome.reason and "--thinking-tokens" not in outcome.reason
+    assert next(iter(run.records().values())).reply.error == "ended while it was thinking"
+
+
 def test_only_what_was_cut_off_is_asked_again(tmp_path: Path) -> None:
     path = questions(tmp_path, 8, pictures=False)
     short, long = kit.vllm(thoughts=10), kit.vllm(thoughts=40_000)

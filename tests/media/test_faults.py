@@ -271,11 +271,14 @@ def test_senseless_settings_are_refused(tmp_path: Path) -> None:
         MediaLoader(tmp_path, time_limit=0)
 
 
-def test_a_cache_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> None:
+def test_a_cache_that_becomes_unusable_is_the_users_to_mend(tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mp4", 5)
-    (tmp_path / "cache").write_text("a file where the folder should be")
-    with MediaLoader(tmp_path / "cache", workers=1) as loader, pytest.raises(UsageError, match="cache"):
-        frames_of(loader, path)
+    with MediaLoader(tmp_path / "cache", workers=1) as loader:
+        (tmp_path / "cache" / "frames").mkdir(parents=True)
+        sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        (tmp_path / "cache" / "frames" / sha256[:2]).write_text("a file where the folder should be")
+        with pytest.raises(UsageError, match="The media cache cannot be used at"):
+            frames_of(loader, path)
 
 
 @pytest.mark.slow

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 from PIL import Image as Pillow
 
+from tests.support.helpers import logged_messages
 from tests.support.media_kit import job, make_video, number_of, numbered
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import (
@@ -417,6 +418,52 @@ def test_a_runs_own_pictures(loader: MediaLoader, data: Path, tmp_path: Path) ->
     assert loaded.media[0].path == "run:made.png"
     with pytest.raises(MediaError, match="leads out"):
         load(loader, job(data, Image("run:../1.png"), run=str(tmp_path)))
+
+
+# ── a cache that cannot be written ──
+
+
+def test_without_a_usable_cache_a_temporary_folder_serves_with_one_warning(
+    data: Path, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_bytes(b"")
+    made = job(data, Video("mute.mp4"), frames=FramePolicy(count=3))
+    with logged_messages() as messages:
+        for _ in range(2):  # a run and its judge
+            with MediaLoader(blocked / "cache", workers=1) as own:
+                assert numbers(load(own, made)) == [0, 29, 59]
+    assert len(messages) == 1 and f"The media cache {blocked}/cache cannot be written" in messages[0]
+
+
+def test_a_cache_that_can_only_be_read_is_read(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = job(data, Video("mute.mp4"), frames=FramePolicy(count=3))
+    with MediaLoader(tmp_path, workers=1) as own:
+        load(own, made)
+
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    monkeypatch.setattr(MediaWorkerPool, "run", lambda *_: pytest.fail("decoded again"))
+    with logged_messages() as messages, MediaLoader(tmp_path, workers=1) as own:
+        assert numbers(load(own, made)) == [0, 29, 59]
+    assert "(Permission denied)" in messages[0]
+
+
+def test_the_temporary_folder_is_removed_at_exit(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    code = (
+        "from pathlib import Path; from vivant.media.frame_cache import find_writable_cache as find\n"
+        f"print(find(Path({str(tmp_path)!r}, 'file', 'cache')))"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    printed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    ).stdout.strip()
+    assert printed.startswith(str(tmp_path)) and not Path(printed).exists()
 
 
 def test_importing_loads_no_decoder() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -117,6 +118,25 @@ def test_an_address_in_the_local_network_may_lack_its_scheme(written: str, meant
 )
 def test_another_address_must_say_its_scheme(written: str) -> None:
     with pytest.raises(UsageError, match=r"is not an address of a server; write https://"):
+        complete_url(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("http:/127.0.0.1:8977/ok/v1", "http://127.0.0.1:8977/ok/v1"),
+        ("http:localhost:8000/v1", "http://localhost:8000/v1"),
+        ("https:///api.example.com/v1", "https://api.example.com/v1"),
+        ("ftp://localhost", "http://localhost"),
+        ("ftp://10.0.0.7:21/v1", "http://10.0.0.7:21/v1"),
+        ("ws://api.example.com/v1", "https://api.example.com/v1"),
+        ("http://", "http://HOST:PORT/v1"),
+        ("http://localhost:80a0/v1", "http://HOST:PORT/v1"),
+        ("localhost:99999", "http://HOST:PORT/v1"),
+    ],
+)
+def test_a_misspelt_address_is_shown_as_it_should_be(written: str, meant: str) -> None:
+    with pytest.raises(UsageError, match=rf"is not an address of a server; write {re.escape(meant)}$"):
         complete_url(written)
 
 

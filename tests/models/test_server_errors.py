@@ -124,6 +124,25 @@ TOO_LONG = {
             "error": "This model's maximum prompt length is 131072 but the request contains 2e5.",
         },
     ),
+    "anthropic, pictures": (
+        400,
+        error("too many images and documents: 104 + 1 > 100", type="invalid_request_error"),
+    ),
+    "anthropic, media": (
+        400,
+        error("Too much media: 0 document pages + 103 images > 100", type="invalid_request_error"),
+    ),
+    "azure, pictures, by openrouter": (
+        400,
+        error(
+            "Provider returned error",
+            code=400,
+            metadata={
+                "raw": '{"error": {"message": "Exceeded maximum number of images (50) allowed in the request."}}'
+            },
+        ),
+    ),
+    "new api, pictures": (500, error("too many images in the message, max allowed is 16")),
     "cohere": (400, {"message": "too many tokens: size limit exceeded by 4000 tokens."}),
     "nginx": (413, b"<html><h1>413 Request Entity Too Large</h1></html>"),
 }

@@ -67,6 +67,8 @@ def reply_of(server: Standin, kind: Any, name: str, root: str = "v1", **thinking
         ("gpt-5-mini", "default"),
         ("o4-mini", "always"),
         ("openai/gpt-5.2", "default"),
+        ("gpt-7-mini", "default"),
+        ("o5-mini", "always"),
         ("gpt-5-chat-latest", None),
         ("gpt-4o-mini", None),
         ("Qwen/Qwen3-VL-235B-A22B-Thinking", "always"),
@@ -101,6 +103,9 @@ def test_openai_gets_room_effort_and_no_temperature() -> None:
     assert body_of(OpenAI, "o4-mini", tokens=1000)["max_completion_tokens"] == 1064
     assert body_of(OpenAI, "gpt-5", off=True)["reasoning_effort"] == "minimal"
     assert body_of(OpenAI, "gpt-5.2", off=True)["reasoning_effort"] == "none"
+    later = body_of(OpenAI, "gpt-7", off=True)
+    assert later["reasoning_effort"] == "none" and "temperature" not in later
+    assert body_of(OpenAI, "o5")["max_completion_tokens"] == 64 + ROOM
     with pytest.raises(UsageError, match="o4-mini cannot answer without thinking"):
         make(OpenAI, "o4-mini", off=True)
     with pytest.raises(UsageError, match="gpt-5-pro takes high alone"):
@@ -159,10 +164,13 @@ def test_gemini_takes_a_level_or_a_budget() -> None:
     assert (high["thinkingConfig"]["thinkingBudget"], high["maxOutputTokens"]) == (24_576, 64 + 24_576)
     off = config("gemini-2.5-flash", off=True)
     assert (off["thinkingConfig"], off["maxOutputTokens"]) == ({"thinkingBudget": 0}, 64)
-    assert config("gemini-2.0-flash") == {"maxOutputTokens": 64, "temperature": 0.0}
+    for name in ("gemini-2.0-flash", "gemini-1.5-pro"):  # they refuse every field about thinking
+        for switched_off in (False, True):
+            assert config(name, off=switched_off) == {"maxOutputTokens": 64, "temperature": 0.0}
     for name, thinking, words in (
         ("gemini-3-pro-preview", {"effort": "medium"}, "takes low, high alone"),
         ("gemini-2.5-pro", {"off": True}, "cannot answer without thinking"),
+        ("gemini-2.0-flash", {"effort": "low"}, "gemini-2.0-flash does not think"),
         ("gemini-2.5-flash", {"tokens": 99_999}, "takes 1 to 24,576"),
     ):
         with pytest.raises(UsageError, match=words):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import logged_messages, vivant
+from tests.support.milebench_kit import make_item, write_dataset
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant import mini
 from vivant.core.errors import VivantError
@@ -147,6 +148,16 @@ def test_every_bundled_benchmark_has_its_tables(tmp_path: Path) -> None:
     assert "MIME 2: Zero-shot by avatar and background" in page
     assert "Text needles: depth against length" in page
     assert page.count("<svg") > 10
+
+
+def test_a_figure_leaves_out_runs_that_lack_its_facets(tmp_path: Path) -> None:
+    task = "milebench/TextNeedleInAHaystack"
+    located = evaluate(task, "random", data=("mini",), out=str(tmp_path / "located"))
+    entry = make_item(0, "No needle here. {image#1}", ["a.png"], "blue")
+    data = write_dataset(tmp_path / "data", "TextNeedleInAHaystack", [entry]).parents[1]
+    other = evaluate(task, "first", data=(str(data),), out=str(tmp_path / "other"))
+    assert "depth" not in other.samples[0].facets
+    assert "Text needles: depth against length" in build_report([located, other])
 
 
 def test_a_run_whose_judge_is_missing_is_named_and_the_others_are_reported(tmp_path: Path) -> None:

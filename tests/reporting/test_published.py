@@ -16,12 +16,13 @@ from vivant.benchmarks.official_wording import read_wording, wording_digest
 from vivant.core.table import Table
 from vivant.engine.evaluation import evaluate
 from vivant.runs.overview import build_layout, build_overview
+from vivant.runs.published_rows import uses_mini
 from vivant.runs.run import Run
 
 
 def ask(folder: Path, name: str, **options: Any) -> Run:
     """A run on a copy of the mini-edition, which is then an edition like any other."""
-    bundled = mini.root(name)
+    bundled = mini.root(name.partition("/")[0])
     assert bundled is not None
     data = folder / "data"
     if not data.exists():
@@ -41,6 +42,32 @@ def test_a_mini_edition_stands_beside_no_published_row_unless_asked(tmp_path: Pa
     asked = build_layout("mmrv:main", [run], "paper", True)
     assert get_sources(asked) == {"measured", "published"}
     assert any(note.startswith("Edition: the runs used the bundled mini-edition") for note in asked.notes)
+
+
+def test_a_mini_edition_is_known_after_the_package_has_moved(tmp_path: Path) -> None:
+    run = evaluate("mmrv", "random", data="mini", out=tmp_path / "run")
+    file = tmp_path / "run" / "manifest.json"
+    bundled = mini.root("mmrv")
+    assert bundled is not None
+    file.write_text(file.read_text("utf-8").replace(str(bundled.parents[1]), "/elsewhere/vivant"), "utf-8")
+    moved = Run(tmp_path / "run")
+    assert set(moved.manifest.roots.values()) == {"/elsewhere/vivant/mini/mmrv"}
+    assert uses_mini([run], "mmrv") and uses_mini([moved], "mmrv")
+    assert not uses_mini([ask(tmp_path, "mmrv")], "mmrv")
+
+
+def test_where_no_published_row_fits_the_table_a_note_says_how_to_see_them(tmp_path: Path) -> None:
+    run = ask(tmp_path, "mime/mcq", limit=4, longest_side=512)
+    table = build_overview([run], "paper", published=True)
+    assert get_sources(table) == {"measured"}
+    (note,) = [note for note in table.notes if "published" in note.lower()]
+    assert "with --by variant" in note
+    grouped = build_overview([run], "paper", ["variant"], published=True)
+    assert get_sources(grouped) == {"measured", "published"}
+    counts = {cells[grouped.columns.index("n")] for cells in grouped.body[-3:]}
+    assert counts == {None}, "how many questions a published figure counts is not known"
+    (size,) = [note for note in grouped.notes if note.startswith("Picture size")]
+    assert "here longer side at most 512 pixels" in size and "not sent" not in size
 
 
 def test_one_note_for_each_difference(tmp_path: Path) -> None:

@@ -97,6 +97,10 @@ def _labels(comparison: Comparison) -> dict[str, str]:
     return {run: label if shared[label] == 1 else run for run, label in labels.items()}
 
 
+def _count_tests(number: int) -> str:
+    return f"{number} test" if number == 1 else f"{number} tests"
+
+
 def _notes(comparison: Comparison) -> list[str]:
     methods = sorted({pair.result.interval.method for pair in comparison.pairs if pair.result.interval})
     tests = sorted({pair.result.test for pair in comparison.pairs if pair.result.test})
@@ -106,9 +110,9 @@ def _notes(comparison: Comparison) -> list[str]:
     if tests:
         families = comparison.families
         if len(families) == 1:
-            count = f"{next(iter(families.values()))} tests"
+            count = _count_tests(next(iter(families.values())))
         else:
-            count = ", ".join(f"{number} tests of {family}" for family, number in families.items())
+            count = ", ".join(f"{_count_tests(number)} of {family}" for family, number in families.items())
             count += ", each by itself"
         notes.append(f"Tests, two-sided: {'; '.join(tests)}. Holm's correction is over {count}.")
     detectable = (

@@ -49,8 +49,7 @@ def find_edition(
 ) -> PublishedEdition | None:
     """The edition that a folder should hold: the bundled one, or the released one; None where no size is known."""
     editions = load_editions().get(benchmark, {})
-    bundled = mini.root(benchmark)
-    if bundled is not None and root.resolve() == bundled.resolve():
+    if mini.is_bundled(root, benchmark):
         return editions.get(MINI)
     if variant and variant.get("adv"):
         return editions.get("adversarial")

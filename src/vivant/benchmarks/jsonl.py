@@ -104,7 +104,10 @@ class Jsonl(MultipleChoice):
         except OSError as error:
             raise DataError(f"Cannot read {root}: {error.strerror}") from error
         except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
-            raise DataError(f"{root}, line {number}: {error}") from error
+            reason = str(error)
+            if "unknown field" in reason:
+                reason += f"; known: {', '.join(QuestionLine.__struct_fields__)}"
+            raise DataError(f"{root}, line {number}: {reason}") from error
         if not seen:
             raise DataError(f"{root} holds no questions")
 

@@ -139,6 +139,9 @@ def score(
         Path | None,
         Option("--out", "-o", help="Also keep the figures here, for `vivant score --set judged=FILE`."),
     ] = None,
+    published: Annotated[
+        bool, Option("--published", help="Show the paper's rows beside a mini-edition too.")
+    ] = False,
 ) -> None:
     """Open the key: how often each source passes as human, how real it reads, how far judges agree.
 
@@ -155,7 +158,7 @@ def score(
         raise unknown_name_error("format", form, tables.FORMATS)
     opened = Pack(pack_path)
     outcome = compute_outcome(opened, open_key(key, opened), judgements)
-    panels = build_panel_tables(outcome)
+    panels = build_panel_tables(outcome, published_rows=published)
     for table in panels:
         if form == "text":
             print_table(table)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vivant.core.types import Reply
     from vivant.models.base import Model
     from vivant.models.check import ModelCheck
-    from vivant.models.price_table import PriceSource
+    from vivant.models.price_table import PriceSource, PriceUpdate
 
 app = CommandApp(invoke_without_command=True)
 
@@ -143,13 +143,11 @@ def prices(
     from vivant.models.price_table import list_price_sources, update_user_prices, user_price_file
 
     if update is not None:
-        result = update_user_prices(update)
-        say(
-            f"{user_price_file()}: {result.added} prices added, {result.changed} changed, "
-            f"{result.unchanged} as they were"
-        )
+        _report_update(update_user_prices(update))
+        if not names:
+            return
     sources = list_price_sources()
-    table = _price_table(sources, names or [])
+    table = _price_table(sources, wanted=lambda name: not names or any(part in name for part in names))
     if table.body:
         print_table(table)
     for name in names or []:
@@ -167,8 +165,24 @@ def prices(
     )
 
 
-def _price_table(sources: Sequence[PriceSource], names: Sequence[str]) -> Table:
-    """All prices that count, one row per name; the first table that has a name counts."""
+def _report_update(result: PriceUpdate) -> None:
+    """Print what an update added or changed, and how many prices are as before."""
+    from vivant.models.price_table import list_price_sources, user_price_file
+
+    changes = {*result.added, *result.changed}
+    if changes:
+        own = [source for source in list_price_sources() if source.origin == str(user_price_file())]
+        print_table(_price_table(own, wanted=changes.__contains__))
+    counts = ((len(result.added), "added"), (len(result.changed), "changed"), (result.unchanged, "as before"))
+    parts = [f"{count} {what}" for count, what in counts if count]
+    if parts:
+        number, _, rest = parts[0].partition(" ")
+        parts[0] = f"{number} {'price' if number == '1' else 'prices'} {rest}"
+    say(f"{user_price_file()}: {', '.join(parts) or 'the file holds no prices'}")
+
+
+def _price_table(sources: Sequence[PriceSource], wanted: Callable[[str], bool]) -> Table:
+    """All wanted prices that count, one row per name; the first table that has a name counts."""
     from vivant.engine.prices import make_price
 
     rows: dict[str, tuple[str, ...]] = {}
@@ -178,7 +192,7 @@ def _price_table(sources: Sequence[PriceSource], names: Sequence[str]) -> Table:
     ]
     for source in sources:
         for name, facts in source.table.models.items():
-            if name in rows or (names and not any(part in name for part in names)):
+            if name in rows or not wanted(name):
                 continue
             price = make_price(source, name)
             where = facts.source or source.table.source or "list"

@@ -21,6 +21,7 @@ from vivant.engine.options import QUESTIONS, RunOptions
 from vivant.engine.runner import RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
+from vivant.models.server_errors import is_rejection
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.importing import export_result, import_answers
 from vivant.runs.log import read_log
@@ -127,12 +128,22 @@ _FINAL = ("refused", "too_long")
 
 
 def _describe_retry(path: Path, errors: int) -> str:
-    """What running the same command again does about failed samples."""
-    final = sum(record.reply.status in _FINAL for record in read_log(load_run(path).dir.log_file))
-    if not final:
-        return "Run the same command to try them again."
-    told = "Questions that were refused or are too long are not asked again"
-    return f"{told}." if final >= errors else f"{told}; the same command tries the others again."
+    """What running the same command again does about failed samples, by the kind of their errors."""
+    replies = [record.reply for record in read_log(load_run(path).dir.log_file)]
+    final = sum(reply.status in _FINAL for reply in replies)
+    rejected = sum(reply.status == "error" and is_rejection(reply.error) for reply in replies)
+    sentences = []
+    if final:
+        sentences.append("Questions that were refused or are too long are not asked again.")
+    if rejected:
+        which = "them" if rejected >= errors else f"{rejected} of them"
+        sentences.append(
+            f"The server rejected {which} as sent, and will again: mend what it names, then run the same command."
+        )
+    if errors > final + rejected:
+        which = "the others" if sentences else "them"
+        sentences.append(f"Run the same command to try {which} again.")
+    return " ".join(sentences)
 
 
 def first_error(path: Path, protocol: str | None) -> str:

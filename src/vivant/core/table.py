@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -122,10 +123,17 @@ def to_text(table: Table, width: int | None = None) -> str:
     return "\n".join(line.text for line in layout_table(table, width or PIPED_WIDTH)) + "\n"
 
 
+_MARKED_FIGURE = re.compile(r"[+−-]?\d[\d.,]*\*")
+
+
 def is_numeric_column(table: Table, index: int) -> bool:
-    """Whether a column is one of figures; one that is all dashes is too, for others of its kind hold some."""
+    """Whether a column is one of figures, marked ones (`12.5*`) too.
+
+    One that is all dashes counts as well, for others of its kind hold some.
+    """
     cells = [row[index] for row in table.body]
-    return any(isinstance(c, int | float) for c in cells) or not any(isinstance(c, str) for c in cells)
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    return any(isinstance(c, int | float) for c in cells) or all(_MARKED_FIGURE.fullmatch(t) for t in texts)
 
 
 def to_csv(table: Table) -> str:

@@ -8,7 +8,8 @@ Where a table is too wide, these steps are tried in turn, and the first that fit
 4. columns that the table calls optional are left out, the first of them first, and named under the table; before the
    second one goes, the rows are stacked in sections, with what the first columns say as their head lines;
 5. a table with few rows is turned: rows become columns;
-6. the columns are divided into parts, one below the other, each with the columns that name the rows;
+6. the columns are divided into parts, one below the other, each with the columns that name the rows; stacked where
+   that makes fewer parts;
 7. each row becomes a block of lines, `name  value`.
 
 A single word that is wider than the terminal, such as a path, keeps a line of its own, and the terminal wraps it.
@@ -175,8 +176,10 @@ def _choose_form(grid: _Grid, optional: Sequence[str], width: int) -> _Parts:
     # What fits in no one piece is shown whole: in parts with all columns, or else row by row.
     *_, hoisted = _list_hoisted(grid)
     short = _shorten_heads(hoisted)
-    parts = _divide(short, width)
-    return (parts, (*short.notes, *_explain_heads(short, grid))) if parts else (_list_rows(grid, width), ())
+    divided = [parts for form in (short, *_list_stacked(short)) if (parts := _divide(form, width))]
+    if not divided:
+        return _list_rows(grid, width), ()
+    return min(divided, key=len), (*short.notes, *_explain_heads(short, grid))
 
 
 def _explain_heads(form: _Grid, grid: _Grid) -> tuple[str, ...]:

@@ -97,7 +97,15 @@ def announce_cost(
         besides: what will cost something too and is not counted.
     """
     estimate = estimate_cost(prepared, options)
-    if estimate is None or not estimate.requests:
+    if estimate is None:
+        if options.confirm_above is not None:
+            logger.info(
+                "--confirm-above: no price is known for %s, which runs on your own machines; there is nothing to "
+                "compare. --prices FILE gives a price.",
+                prepared[0].model.name,
+            )
+        return
+    if not estimate.requests:
         return
     logger.info("%s%s.", estimate.describe(), f", and {besides} besides" if besides else "")
     limit = options.confirm_above
@@ -105,7 +113,8 @@ def announce_cost(
         return
     if estimate.price is None:
         raise UsageError(
-            f"--confirm-above: no price is known for {estimate.model}; give one with --prices FILE, or add --yes"
+            f"--confirm-above {limit:g} cannot be compared: no price is known for {estimate.model}; "
+            "give one with --prices FILE, or add --yes to go on without"
         )
     if estimate.cost <= limit:
         return

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vivant.core.errors import MediaError
 from vivant.core.file_types import parse_image_header
@@ -62,7 +62,10 @@ class _MediaSizes:
 
     def __init__(self, jobs: Iterable[Job], model: Model, price: Price | None) -> None:
         window = model.limits.picture if model.limits is not None else None
-        self._rule = (price.picture if price is not None else None) or window or DEFAULT_PICTURE_TOKENS
+        rule = (price.picture if price is not None else None) or window or DEFAULT_PICTURE_TOKENS
+        if rule.rule == "tiles" and model.identity.get("detail") == "low":
+            rule = structs.replace(rule, unit=0)  # a picture of low detail costs the base alone
+        self._rule = rule
         self._whole_file = model.capabilities.video and not model.capabilities.sampling
         pictures: dict[tuple[str, str], Job] = {}
         videos: dict[tuple[str, str], tuple[Job, Video]] = {}

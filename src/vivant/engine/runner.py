@@ -24,6 +24,7 @@ from vivant.engine.retry import RetryPolicy
 from vivant.engine.waiting import WaitNotices
 from vivant.models.base import DeniedError, ModelError, TransientError
 from vivant.models.thinking import Thinking
+from vivant.models.thought_marks import ENDED_THINKING
 from vivant.runs.log import LogWriter
 
 logger = logging.getLogger("vivant")
@@ -113,6 +114,7 @@ class Runner:
     ) -> None:
         self._thinking = thinking or Thinking()
         self._cut_off: int | None = 0
+        self._ended_early = 0
         self._executor = executor
         self._cache = cache
         self._retry = retry or RetryPolicy()
@@ -295,9 +297,10 @@ class Runner:
             self._cut_off = None
             return
         self._cut_off += 1
+        self._ended_early += reply.error == ENDED_THINKING
         if self._cut_off >= _MAX_CUT_OFF:
             self._outcome.cut_off = True
-            self.stop(explain_cut_off(self._cut_off, self._thinking))
+            self.stop(explain_cut_off(self._cut_off, self._thinking, ended_early=self._ended_early))
 
     async def _answer(
         self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
@@ -415,8 +418,20 @@ class Runner:
         return True
 
 
-def explain_cut_off(count: int, thinking: Thinking) -> str:
-    """Why a run ends whose first replies hold no answer, and what to do."""
+def explain_cut_off(count: int, thinking: Thinking, *, ended_early: int = 0) -> str:
+    """Why a run ends whose first replies hold no answer, and what to do.
+
+    Args:
+        count: how many replies.
+        thinking: how the model thinks.
+        ended_early: how many of them ended by themselves while the model was thinking, within all limits.
+    """
+    if ended_early == count:
+        without = ", or try --no-thinking" if "--no-thinking" in thinking.less else ""
+        return (
+            f"the first {count} replies ended while the model was thinking, before an answer began; no limit was "
+            f"reached. Check the server's chat template and stop words{without}"
+        )
     limit = f" ({thinking.room:,} tokens and the answer's own)" if thinking.room else ""
     less = f", or think less with {' or '.join(thinking.less)}" if thinking.less else ""
     return (

@@ -59,7 +59,7 @@ def retry(call: Callable[[], _T]) -> _T:
 def announce_wait(seconds: float) -> None:
     """Say why nothing happens, where it lasts."""
     if seconds >= 5:
-        logger.info("The hub asks to wait: going on in %.0f s.", seconds)
+        logger.info("The hub does not answer now. Trying again in %.0f s.", seconds)
 
 
 def _read_retry_after(error: Exception) -> float:

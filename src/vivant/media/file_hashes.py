@@ -13,6 +13,7 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,16 @@ _DAY = 86_400
 
 
 class FileHashes:
-    """SHA-256 of files, by path."""
+    """SHA-256 of files, by path.
 
-    def __init__(self, folder: Path) -> None:
+    Args:
+        folder: where the database lies.
+        find_folder: called with it when the database is first needed; returns the folder to use.
+    """
+
+    def __init__(self, folder: Path, find_folder: Callable[[Path], Path] | None = None) -> None:
         self._file = folder / "media.sqlite"
+        self._find_folder = find_folder
         self._known: OrderedDict[str, tuple[int, int, str]] = OrderedDict()
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
@@ -124,6 +131,9 @@ class FileHashes:
 
     def _connect(self) -> sqlite3.Connection:
         if self._database is None:
+            if self._find_folder is not None:
+                self._file = self._find_folder(self._file.parent) / self._file.name
+                self._find_folder = None
             self._file.parent.mkdir(parents=True, exist_ok=True)
             # No write-ahead log: it needs memory shared between processes, which network folders lack.
             self._database = sqlite3.connect(

@@ -8,17 +8,24 @@
     image-90-512.jpg       a picture, turned, shrunk or converted
 
 Files appear whole (written aside, then renamed), so any number of processes may share a cache; whatever is
-found empty, cut short or unreadable all the same is dropped and made again.
+found empty, cut short or unreadable all the same is dropped and made again. Where a cache cannot be written,
+`find_writable_cache` gives a temporary folder, and the cache is still read.
 """
 
 from __future__ import annotations
 
+import atexit
+import functools
+import logging
 import os
 import secrets
 import shutil
+import tempfile
+import threading
 import time
 import zlib
 from array import array
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
@@ -31,6 +38,8 @@ from vivant.core.files import write_atomic
 from vivant.core.types import FramePolicy
 from vivant.media.frame_selection import Timeline
 
+logger = logging.getLogger("vivant")
+_MAKING = threading.Lock()
 _VERSION = 1
 """Of tables: a change makes old ones unknown. If frames are made otherwise, change `encoding_key`."""
 
@@ -119,12 +128,39 @@ SILENT = "silent"
 """The entry of a file that has no sound."""
 
 
-class FrameCache:
-    """Entries of one cache folder."""
+def find_writable_cache(cache: Path) -> Path:
+    """The folder to write to: the cache, or where that cannot be written a temporary folder, with one warning."""
+    frames = cache / "frames"
+    try:
+        frames.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=frames):
+            return cache
+    except OSError as error:
+        with _MAKING:
+            return _make_temporary_cache(cache, error.strerror or str(error))
 
-    def __init__(self, cache: Path) -> None:
+
+@functools.cache
+def _make_temporary_cache(cache: Path, reason: str) -> Path:
+    """One folder for the whole process, however many loaders use it; removed when the process ends."""
+    folder = tempfile.mkdtemp(prefix="vivant-media-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    logger.warning(
+        "The media cache %s cannot be written (%s); frames go to a temporary folder. "
+        "Set VIVANT_CACHE to a folder that can be written to keep them.",
+        cache,
+        reason,
+    )
+    return Path(folder)
+
+
+class FrameCache:
+    """Entries of one cache folder; `also` is a second one that is only read."""
+
+    def __init__(self, cache: Path, also: Path | None = None) -> None:
         self._root = cache / "frames"
         self._frames = str(self._root)
+        self._also = None if also is None or also == cache else FrameCache(also)
 
     def path(self, sha256: str, name: str) -> str:
         """Where an entry lies, whether it exists or not."""
@@ -137,12 +173,18 @@ class FrameCache:
             with open(path, "rb", buffering=0) as file:
                 data = file.read()
         except (FileNotFoundError, NotADirectoryError):
-            return None
+            return None if self._also is None else self._also._read_only(sha256, name)
         except OSError as error:
             raise _unusable(path, error) from None
         if _whole(name, data):
             return data
         Path(path).unlink(missing_ok=True)
+        return None
+
+    def _read_only(self, sha256: str, name: str) -> bytes | None:
+        """An entry of a cache that cannot be written; one that cannot be read is none."""
+        with suppress(OSError, UsageError):
+            return self.read(sha256, name)
         return None
 
     def write(self, sha256: str, name: str, data: bytes) -> None:

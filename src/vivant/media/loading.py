@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
@@ -39,7 +40,7 @@ from vivant.media.cached_media import (
 from vivant.media.clips import describe_clip, round_rate
 from vivant.media.controls import apply_control
 from vivant.media.file_hashes import SMALL, FileHashes
-from vivant.media.frame_cache import FrameCache
+from vivant.media.frame_cache import FrameCache, find_writable_cache
 from vivant.media.frame_selection import FrameSelection, check_policy, order_frames
 from vivant.media.image_grid import grid_digest, load_grid
 from vivant.media.images import LoadedPicture, convert_picture, load_unchanged
@@ -72,16 +73,16 @@ class MediaLoader(Closeable):
 
     Videos and sound are decoded in `workers` processes with `threads` each, every file within `time_limit`
     seconds. Pictures are read on the spot where they are small, in threads otherwise. MediaError means that
-    one job cannot be loaded; UsageError, that the cache cannot be used.
+    one job cannot be loaded; UsageError, that the cache can no longer be used. A cache that cannot be written is
+    replaced by a temporary folder.
     """
 
     def __init__(
         self, cache: Path, *, workers: int = 2, time_limit: float = 120.0, threads: int = _THREADS
     ) -> None:
-        self._folder = Path(cache)
+        self._cache = Path(cache)
         self._threads = threads
-        self._frame_cache = FrameCache(self._folder)
-        self._hashes = FileHashes(self._folder)
+        self._hashes = FileHashes(self._cache, find_writable_cache)
         self._pool = MediaWorkerPool(workers, time_limit)
         self._decoding = ThreadPoolExecutor(workers, "vivant-decode")
         self._reading = ThreadPoolExecutor(2, "vivant-read")
@@ -97,6 +98,15 @@ class MediaLoader(Closeable):
         self._decoding.shutdown(wait=False, cancel_futures=True)
         self._reading.shutdown(wait=False, cancel_futures=True)
         self._hashes.close()
+
+    @cached_property
+    def _folder(self) -> Path:
+        """Looked at when it is first needed: text alone needs no cache."""
+        return find_writable_cache(self._cache)
+
+    @cached_property
+    def _frame_cache(self) -> FrameCache:
+        return FrameCache(self._folder, also=self._cache)
 
     # ── which files ──
 

@@ -210,14 +210,29 @@ def complete_url(url: str) -> str:
     """A base URL with its scheme. `localhost:8000/v1`, `gpu:8000` and `10.0.0.7:8000` mean http; a host on the
     internet must say which, because a key goes there."""
     url = url.strip()
-    if re.match(r"https?://[^/]", url, re.IGNORECASE):
+    scheme, rest = _split_scheme(url)
+    host = re.split(r"[:/]", rest, maxsplit=1)[0]
+    local = re.fullmatch(r"[\w-]+|\d+\.\d+\.\d+\.\d+", host) is not None
+    if not scheme and local:
+        url = f"http://{url}"
+    if re.match(r"https?://[^/]", url, re.IGNORECASE) and _has_usable_port(url):
         return url
-    bare = url.partition("://")[2] or url
-    host = re.split(r"[:/]", bare, maxsplit=1)[0]
-    if bare == url and re.fullmatch(r"(?!https?$)[\w-]+|\d+\.\d+\.\d+\.\d+", host, re.IGNORECASE):
-        return f"http://{url}"
-    shown = public_url(f"https://{bare.lstrip('/')}")
+    meant = f"{scheme if scheme in ('http', 'https') else 'http' if local else 'https'}://{rest}"
+    shown = public_url(meant) if rest and _has_usable_port(meant) else "http://HOST:PORT/v1"
     raise UsageError(f"'{url.partition('?')[0]}' is not an address of a server; write {shown}")
+
+
+def _split_scheme(url: str) -> tuple[str, str]:
+    """The scheme, in lower case, and the rest, also where slashes are missing: `http:/gpu:8000`, `https:gpu`."""
+    match = re.match(r"(https?):/*|([a-z][a-z0-9+.-]*)://+", url, re.IGNORECASE)
+    return ((match[1] or match[2]).lower(), url[match.end() :]) if match else ("", url.lstrip("/"))
+
+
+def _has_usable_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:
+        return False
 
 
 @lru_cache(maxsize=16)

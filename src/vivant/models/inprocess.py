@@ -32,7 +32,7 @@ from vivant.models.local_model import (
 )
 from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
 from vivant.models.thinking import engine_thinking, plan_thinking, thinking_identity
-from vivant.models.thought_marks import find_opened_mark, split_thinking
+from vivant.models.thought_marks import ENDED_THINKING, find_opened_mark, split_thinking
 from vivant.models.tokenizer import load_tokenizer
 
 _OPTIONS: Mapping[str, Any] = {
@@ -179,7 +179,7 @@ def build_reply(
     elif finish != "stop":
         error = f"stopped for {finish}: {message}".rstrip(": ")
     elif unfinished:
-        error = "stopped while it was thinking"
+        error = ENDED_THINKING
     return Reply(
         status="ok" if not error else "truncated" if finish in ("stop", "length") else "error",
         text=answer.strip(),

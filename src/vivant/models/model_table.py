@@ -239,14 +239,24 @@ def find_thinking(name: str, api: Api = "openai") -> ThinkingFamily | None:
     The longest fitting beginning counts, then the longest fitting part of a name. Names are compared in lower case,
     without what a gateway writes before the last slash.
     """
+    family = _find_family(name, api)
+    return None if family is None or family.starts == "never" else family
+
+
+def never_thinks(name: str, api: Api = "openai") -> bool:
+    """Whether the table says that a model does not think; False for one that it does not know."""
+    family = _find_family(name, api)
+    return family is not None and family.starts == "never"
+
+
+def _find_family(name: str, api: Api) -> ThinkingFamily | None:
     table = load_model_table().thinking
     short = name.rsplit("/", 1)[-1].lower()
     families = [family for family in table.families if family.api == api]
     fitting = [(1, len(s), f) for f in families for s in f.names if short.startswith(s)]
     if not any(part in short for part in table.never):
         fitting += [(0, len(part), f) for f in families for part in f.contains if part in short]
-    family = max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
-    return None if family is None or family.starts == "never" else family
+    return max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
 
 
 def find_api(name: str) -> str | None:

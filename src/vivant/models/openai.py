@@ -28,7 +28,7 @@ from vivant.models.reply_limit import ReplyLimit
 from vivant.models.server_errors import RequestRefusedError
 from vivant.models.server_video import VIDEO_OPTIONS, ServerVideo
 from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
-from vivant.models.thought_marks import split_thinking
+from vivant.models.thought_marks import ENDED_THINKING, split_thinking
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -289,7 +289,7 @@ def read_completion(answer: Any, where: str) -> Reply:
     elif finish == "length":
         status, error_text = "truncated", "stopped at the token limit"
     elif unfinished:
-        status, error_text = "truncated", "stopped while it was thinking"
+        status, error_text = "truncated", ENDED_THINKING
     elif message.get("content") is None and not parts:
         status, error_text = (
             "error",

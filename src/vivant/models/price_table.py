@@ -19,11 +19,11 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError, UsageError
 from vivant.core.paths import config_root
-from vivant.core.yaml_files import read_resource, read_yaml, write_yaml
+from vivant.core.yaml_files import load_yaml, read_resource, write_yaml
 from vivant.models.model_table import PictureTokens
 
 _DATE = re.compile(r"[-@](20\d\d-\d\d-\d\d|20\d{6})$")
-_FORM = "a price file holds `models: {NAME: {input: …, output: …}}` for a million tokens"
+_FORM = "a price file looks like `models: {openai/gpt-5: {input: 1.25, output: 10}}`, for a million tokens"
 _HEAD = "Prices for a million tokens, over those that come with Vivant: `vivant models prices`."
 _LITELLM_PROVIDERS = {
     "openai": "openai",
@@ -106,9 +106,14 @@ def read_price_file(path: Path) -> PriceTable:
             content = _load_json(path)
             if isinstance(content, dict) and "models" not in content:
                 return _read_litellm(path, content)
-        return read_yaml(path, PriceTable)
+        else:
+            content = load_yaml(path)
+        try:
+            return msgspec.convert(content, PriceTable)
+        except msgspec.ValidationError as error:
+            raise DataError(f"{path}: {str(error).replace('`$.', '`')}") from None
     except DataError as error:
-        raise UsageError(f"{error} ({_FORM})") from error
+        raise UsageError(f"{error}; {_FORM}") from error
 
 
 def _load_json(path: Path) -> Any:
@@ -175,8 +180,9 @@ def find_price_entry(names: Sequence[str], sources: Iterable[PriceSource]) -> tu
 class PriceUpdate(Struct):
     """What became of a user's own table."""
 
-    added: int = 0
-    changed: int = 0
+    added: list[str] = []
+    """Names of models."""
+    changed: list[str] = []
     unchanged: int = 0
 
 
@@ -196,11 +202,11 @@ def update_user_prices(file: Path) -> PriceUpdate:
             facts, as_of=facts.as_of or new.as_of, source=facts.source or new.source
         )
         if name not in models:
-            result.added += 1
+            result.added.append(name)
         elif models[name] == dated:
             result.unchanged += 1
         else:
-            result.changed += 1
+            result.changed.append(name)
         models[name] = dated
     merged = msgspec.structs.replace(
         old, models=dict(sorted(models.items())), batch={**old.batch, **new.batch}

@@ -129,6 +129,11 @@ def classify_error(
     return RequestRefusedError(answer)
 
 
+def is_rejection(error: str) -> bool:
+    """Whether an error of a reply says that the server will not take the request as it is, now or later."""
+    return re.match(r"HTTP \d{3}: ", error) is not None
+
+
 def find_embedded_error(answer: Any) -> tuple[int, Any] | None:
     """The error that an answer with a status of success holds, with the status that it should have had."""
     if not isinstance(answer, dict) or answer.get("object") == "response":  # that one has states of its own

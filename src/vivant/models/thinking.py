@@ -22,6 +22,7 @@ from vivant.models.model_table import (
     ThinkingSwitch,
     find_thinking,
     load_model_table,
+    never_thinks,
 )
 
 _LEAST_ROOM = 256
@@ -80,6 +81,10 @@ def plan_thinking(
     if family is None:
         if not thinks and not options.given:
             return None
+        if thinks is None and never_thinks(name, api):
+            if options.off:
+                return None
+            raise UsageError(f"{name} does not think; leave out --effort and --thinking-tokens")
         hosted = server is not None and server.needs_key
         if api == "openai" and hosted and not thinks and options.off:
             return None

@@ -9,6 +9,9 @@ from msgspec import Struct
 
 from vivant.core.yaml_files import read_resource
 
+ENDED_THINKING = "ended while it was thinking"
+"""The error of a reply that came to its end within its limits, inside its thoughts."""
+
 
 class ThoughtMark(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What stands before thoughts or an answer, and what after."""

@@ -15,7 +15,7 @@ from vivant.models.processors import (
     load_image_processor,
     takes_videos,
 )
-from vivant.models.thought_marks import find_opened_mark, split_thinking
+from vivant.models.thought_marks import ENDED_THINKING, find_opened_mark, split_thinking
 
 _EXACT = ("second_per_grid_ts",)
 """Inputs that are times, not pixels: they keep their precision."""
@@ -152,7 +152,7 @@ class TransformersEngine:
         cut = (
             end is None and len(row) >= most and not _has_stop(self._tokenizer.decode(tokens), decoding.stop)
         )
-        error = "stopped while it was thinking" if unfinished else ""
+        error = ENDED_THINKING if unfinished else ""
         return Reply(
             status="truncated" if cut or unfinished else "ok",
             text=text.strip(),

@@ -123,7 +123,7 @@ def build_overview(
         if chance_corrected:
             ends = row.corrected_interval
             cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
-        cells += [row.n, row.errors, row.unparsed]
+        cells += [row.n if row.source == "measured" else None, row.errors, row.unparsed]
         if truncated:
             cells.append(row.truncated)
         if guessed:
@@ -132,7 +132,7 @@ def build_overview(
             cells.append(row.run)
         body.append(tuple(cells))
     notes = _notes(runs, parts, rows)
-    notes += [note for selection in selections.values() for note in selection.notes]
+    notes += _published_notes(rows, {part.task for part in parts}, selections)
     for facet in by:
         without = dict.fromkeys(t.partition("/")[0] for (_, t), facets in lacking.items() if facet in facets)
         if without:
@@ -253,7 +253,7 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         )
     if any(row.truncated for row in rows):
         notes.append(
-            "Truncated are replies that were cut off before an answer began; they are not part of n. "
+            "Truncated are replies that ended before an answer began; they are not part of n. "
             "Run again with more --thinking-tokens to ask them again."
         )
     if any(row.guessed for row in rows):
@@ -302,6 +302,27 @@ def list_published_rows(
     ]
 
 
+def _published_notes(
+    rows: Sequence[Row], tasks: set[str], selections: Mapping[str, PublishedSelection]
+) -> list[str]:
+    """What belongs to the published rows shown; where none fits the table's groups, how to see them."""
+    shown = {row.benchmark for row in rows if row.source != "measured"}
+    notes: list[str] = []
+    for name, selection in selections.items():
+        if name in shown or not selection.rows:
+            notes += selection.notes
+            continue
+        groups = {",".join(sorted(figure.group)) for figure in selection.rows if figure.task in tasks}
+        ways = [f"with --by {group}" if group else "without --by" for group in sorted(groups)]
+        benchmark = registry.get(name)
+        if not ways:
+            ways = [f"with --layout {name}:{layout}" for layout in list(benchmark.tables.layouts)[:1]]
+        notes.append(
+            f"No published figure of {benchmark.title} has the groups of this table; see them {' or '.join(ways)}."
+        )
+    return notes
+
+
 def build_layout(
     name: str,
     runs: Sequence[Run],
@@ -346,7 +367,7 @@ def _truncated_notes(parts: Sequence[ScoredRun]) -> list[str]:
         (part.run, part.task): sum(score.status == "truncated" for _, _, score in part.rows) for part in parts
     }
     return [
-        f"{run}, {task}: {count} replies were cut off before an answer began; they are not part of n."
+        f"{run}, {task}: {count} replies ended before an answer began; they are not part of n."
         for (run, task), count in counts.items()
         if count
     ]

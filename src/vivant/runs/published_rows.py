@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
@@ -107,14 +106,12 @@ def _compare_scoring(benchmark: Benchmark, recipe: RowRecipe, run: Run) -> list[
 
 def uses_mini(runs: Iterable[Run], benchmark: str) -> bool:
     """Whether any of the runs used the bundled edition, which no published figure was measured on."""
-    bundled = mini.root(benchmark)
-    roots = (
-        root
+    return any(
+        mini.is_bundled(root, benchmark)
         for run in runs
         for task, root in run.manifest.roots.items()
         if task.partition("/")[0] == benchmark
     )
-    return bundled is not None and any(Path(root).resolve() == bundled.resolve() for root in roots)
 
 
 def _describe_unstated(recipes: dict[tuple[str, str], RowRecipe], shown: set[tuple[str, str]]) -> str:

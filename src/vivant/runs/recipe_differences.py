@@ -107,8 +107,9 @@ def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: R
     for option, field in (("detail", "detail"), ("max_pixels", "size")):
         value, wanted_value = settings.model.get(option), sets.get("model_options", {}).get(option)
         if wanted_value is not None and value != wanted_value:
-            unit = " pixels at most" if option == "max_pixels" else ""
-            here = "not sent" if value is None else f"{value}{unit}"
+            unit = " pixels in all at most" if option == "max_pixels" else ""
+            absent = _describe_size(settings.frames) if option == "max_pixels" else "not sent"
+            here = absent if value is None else f"{value}{unit}"
             found.append(RecipeDifference(field, here, f"{wanted_value}{unit}"))
 
 
@@ -135,7 +136,7 @@ def describe_frames(policy: FramePolicy) -> str:
 
 
 def _describe_size(policy: FramePolicy) -> str:
-    side = "full size" if policy.longest_side is None else f"at most {policy.longest_side} pixels"
+    side = "full size" if policy.longest_side is None else f"longer side at most {policy.longest_side} pixels"
     return f"{side}, quality {policy.quality}"
 
 

@@ -466,7 +466,7 @@ def _score_unreadable(
     if status in ("error", "refused", "too_long"):
         return Score(key=key, task=sample.task, id=sample.id, status="missing", rule=status)
     if status == "truncated" and not _has_answer(record):
-        return Score(key=key, task=sample.task, id=sample.id, status="truncated", rule="cut off in thoughts")
+        return Score(key=key, task=sample.task, id=sample.id, status="truncated", rule="ended in thoughts")
     if status == "truncated" and protocol == "strict" and not judged:
         return Score(key=key, task=sample.task, id=sample.id, status="unparsed", rule="truncated")
     return None

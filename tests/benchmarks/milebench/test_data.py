@@ -246,7 +246,7 @@ def test_another_datasets_file_is_refused_by_name(tmp_path: Path) -> None:
     write_dataset(tmp_path, "WebQA", [entry], file="DocVQA.json")
     with pytest.raises(DataError, match=r"holds DocVQA.json of another dataset, but no WebQA.json"):
         MileBench().load(tmp_path, "milebench/WebQA")
-    with pytest.raises(DataError, match="Cannot read"):
+    with pytest.raises(DataError, match=r"has no dataset GPR1200; it has TQA$"):
         MileBench().load(tmp_path, "milebench/GPR1200")
 
 

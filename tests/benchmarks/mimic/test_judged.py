@@ -205,6 +205,19 @@ def test_people_and_judge_models_never_share_a_figure(tmp_path: Path) -> None:
     assert {row.group["judges"] for row in tables[1].rows} == {"gpt"}
 
 
+def test_published_rows_stand_beside_a_mini_edition_only_when_asked(tmp_path: Path) -> None:
+    pack, key, _ = build_small_pack(tmp_path)
+    human = write_human_judgements(tmp_path / "people.jsonl", pack, lambda _a, _t: ("human", 5))
+    # As another installation has recorded it.
+    pack.header = msgspec.structs.replace(pack.header, root="/elsewhere/vivant/mini/mimic")
+    outcome = compute_outcome(pack, key, [human])
+    (table,) = build_panel_tables(outcome)
+    assert "†" not in to_text(table) and {row.source for row in table.rows} == {"measured"}
+    assert any("--published shows them" in note for note in table.notes)
+    (asked,) = build_panel_tables(outcome, published_rows=True)
+    assert "†" in to_text(asked) and any(note.startswith("Edition:") for note in asked.notes)
+
+
 def test_one_judge_model_with_two_settings_is_two_judges(tmp_path: Path) -> None:
     pack, key, _ = build_small_pack(tmp_path)
     files = []

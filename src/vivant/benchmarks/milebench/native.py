@@ -107,7 +107,11 @@ def read_annotation(file: Path, dataset: str) -> Annotation:
 
 
 def _explain_absence(file: Path, dataset: str, error: OSError) -> str:
-    if file.is_file() or not file.parent.is_dir():
+    if not file.parent.is_dir():
+        present = sorted(p.parent.name for p in file.parents[1].glob("*/*.json") if p.stem == p.parent.name)
+        known = f"; it has {', '.join(present)}" if present else ""
+        return f"{file.parents[1]} has no dataset {dataset}{known}"
+    if file.is_file():
         return f"Cannot read {file}: {error.strerror}"
     others = sorted(p.name for p in file.parent.glob("*.json") if p.stem in BY_NAME and p.stem != dataset)
     if others:

@@ -10,12 +10,17 @@ from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 
 
-def build_panel_tables(outcome: PackOutcome) -> list[Table]:
-    """A table for each panel of judges: the paper's second, with intervals and agreement."""
-    return [_build_panel_table(panel, outcome) for panel in outcome.panels]
+def build_panel_tables(outcome: PackOutcome, *, published_rows: bool = False) -> list[Table]:
+    """A table for each panel of judges: the paper's second, with intervals and agreement.
+
+    Args:
+        outcome: What the judges said.
+        published_rows: Show the paper's rows beside people's judgements of a mini-edition too.
+    """
+    return [_build_panel_table(panel, outcome, published_rows) for panel in outcome.panels]
 
 
-def _build_panel_table(panel: Panel, outcome: PackOutcome) -> Table:
+def _build_panel_table(panel: Panel, outcome: PackOutcome, published_rows: bool) -> Table:
     ordered = sorted(panel.sources, key=lambda j: (j.kind == "human", -(j.human or 0)))
     body: list[tuple[Cell, ...]] = [
         (
@@ -32,7 +37,9 @@ def _build_panel_table(panel: Panel, outcome: PackOutcome) -> Table:
     ]
     measured = len(body)
     rows = [row for judged in ordered for row in _build_rows(panel, judged, outcome)]
-    if panel.kind == "people":  # the paper's figures come from people, and are no match for a model's
+    # The paper's figures come from people and from its own videos; they are no match for others.
+    full = panel.kind == "people" and (published_rows or not outcome.mini)
+    if full:
         for model, (share, realism) in published.JUDGED.items():
             body.append((model + MARK, share, None, realism, None, None, None, None))
         rows += [
@@ -55,18 +62,19 @@ def _build_panel_table(panel: Panel, outcome: PackOutcome) -> Table:
         rules=(measured,),
         decimals=2,
         rows=tuple(rows),
-        notes=tuple(_build_notes(panel)) + tuple(outcome.notes),
+        notes=(*_build_notes(panel, mini=outcome.mini, full=full), *outcome.notes),
     )
 
 
-def _build_notes(panel: Panel) -> list[str]:
+def _build_notes(panel: Panel, *, mini: bool, full: bool) -> list[str]:
     agreement = panel.agreement
     methods = {i.method for j in panel.sources for i in (j.human_interval, j.realism_interval) if i}
     notes = [f"Intervals by video and annotator: {'; '.join(sorted(methods))}."] if methods else []
+    beside = f" (published: {published.AGREEMENT})" if full or not mini else ""
     if agreement.items:
         notes.append(
             f"Agreement over {agreement.items} comments judged at least twice: "
-            f"{_format_figure(agreement.percent, 2)} % of pairs (published: {published.AGREEMENT}), "
+            f"{_format_figure(agreement.percent, 2)} % of pairs{beside}, "
             f"Krippendorff's alpha {_format_figure(agreement.alpha, 3)}, "
             f"Fleiss' kappa {_format_figure(agreement.kappa, 3)} ({agreement.kappa_items} comments with equally many "
             f"judgements), alpha of realism {_format_figure(agreement.realism_alpha, 3)}."
@@ -81,8 +89,17 @@ def _build_notes(panel: Panel) -> list[str]:
         notes.append(f"{panel.name} is {panel.caveat}.")
     if panel.kind == "model":
         notes.append("A judge model's figures are not people's; the published ones, people's, are left out.")
-    else:
+    elif full:
         notes.append(f"† {published.SOURCE}, judged by people.")
+        if mini:
+            notes.append(
+                "Edition: the pack has videos of the bundled mini-edition, the published rows the full benchmark."
+            )
+    else:
+        notes.append(
+            "Published rows are left out: the pack has videos of the bundled mini-edition. "
+            "--published shows them all the same."
+        )
     return notes
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vivant import mini
+from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.judgements import MAX_REALISM, CommentJudgement, Judges, read_judgements
 from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.core.errors import DataError, UsageError
@@ -84,6 +86,8 @@ class PackOutcome(Struct, frozen=True, kw_only=True):
     pack: str
     panels: tuple[Panel, ...]
     notes: tuple[str, ...] = ()
+    mini: bool = False
+    """Whether the videos are those of the bundled mini-edition, which no published figure was measured on."""
 
 
 def compute_outcome(pack: Pack, key: Key, files: Sequence[Path]) -> PackOutcome:
@@ -111,7 +115,12 @@ def compute_outcome(pack: Pack, key: Key, files: Sequence[Path]) -> PackOutcome:
         _compute_panel(heads, list(by_item.values()), key)
         for (kind, _), (heads, by_item) in sorted(panels.items(), key=lambda entry: entry[0][0] != "people")
     ]
-    return PackOutcome(pack=pack.header.pack, panels=tuple(results), notes=tuple(notes))
+    return PackOutcome(
+        pack=pack.header.pack,
+        panels=tuple(results),
+        notes=tuple(notes),
+        mini=mini.is_bundled(pack.header.root, names.BENCHMARK),
+    )
 
 
 def _compute_panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgement], key: Key) -> Panel:

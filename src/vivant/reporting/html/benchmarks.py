@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from markupsafe import Markup
+from msgspec import structs
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Figure, ScoredRun
@@ -112,10 +113,15 @@ def _choose_figures(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> Sequenc
 def _build_figure(
     data: ReportData, benchmark: Benchmark, figure: Figure, parts: Sequence[ScoredRun]
 ) -> list[Block]:
-    facets = {facet for part in parts for sample, _, _ in part.rows for facet in sample.facets}
-    if not parts or not facets.issuperset(figure.facets):
+    # Some runs, or some samples of a run, may lack a facet that others have.
+    located = [
+        structs.replace(part, rows=found)
+        for part in parts
+        if (found := tuple(row for row in part.rows if set(figure.facets) <= row[0].facets.keys()))
+    ]
+    if not located:
         return []
-    rows = [row for part in merge_tasks(parts) for row in summarise(part, benchmark, figure.facets)]
+    rows = [row for part in merge_tasks(located) for row in summarise(part, benchmark, figure.facets)]
     rows = [row for row in rows if all(row.group.values())]
     if not rows:
         return []
