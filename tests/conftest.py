@@ -10,6 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no failure.
+settings.register_profile("vivant", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("vivant")
 
 PARITY = Path(
     os.environ.get("VIVANT_PARITY") or Path(__file__).resolve().parents[2] / "shared" / "parity"

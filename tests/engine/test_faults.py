@@ -99,6 +99,8 @@ def test_any_mix_of_faults_leaves_one_true_record_a_sample(tmp_path: Path, seed:
 
 
 @pytest.mark.slow
+# A connection that arrives while the stand-in dies belongs to nobody there.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_everything_at_once_and_the_totals_add_up(tmp_path: Path) -> None:
     """All faults, limits that change while the run goes on, and a server that dies twice and comes back."""
     total = 240

@@ -20,8 +20,8 @@ app = CommandApp(no_args_is_help=True)
 Sources = Annotated[
     list[Path] | None,
     Argument(
-        help="Folders of yt-dlp's .info.json files, answers of the YouTube Data API (.json, .jsonl), "
-        "or mappings of tables (.yaml)."
+        help="Folders or files of a crawl: yt-dlp's .info.json, JSON and tables as scrapers write them, "
+        "answers of the YouTube Data API, or mappings of other tables (.yaml)."
     ),
 ]
 Media = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
+import importlib.util
 
 from vivant.core.errors import UsageError
 
@@ -15,5 +15,5 @@ def require_package(module: str, extra: str, what: str) -> None:
         extra: The extra of Vivant that installs it.
         what: What needs it, as the start of a sentence.
     """
-    if find_spec(module) is None:
+    if importlib.util.find_spec(module) is None:
         raise UsageError(f"{what} needs the package '{module}': pip install 'vivant[{extra}]'")

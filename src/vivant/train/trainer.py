@@ -76,7 +76,7 @@ def train(recipe: Recipe, base: Path = Path(), *, resume: bool = False) -> Train
     """
     accelerator = make_accelerator(recipe)
     out = Path(recipe.out).expanduser()
-    _prepare_output(out, recipe, resume=resume, is_main=accelerator.is_main_process)
+    _prepare_together(out, recipe, accelerator, resume=resume)
     components = load_components(recipe, base, out, accelerator)
     data = recipe.data
     with closing(
@@ -87,7 +87,22 @@ def train(recipe: Recipe, base: Path = Path(), *, resume: bool = False) -> Train
         return Trainer(recipe, base, out, accelerator, components, frame_loader).run(resume)
 
 
-def _prepare_output(out: Path, recipe: Recipe, *, resume: bool, is_main: bool) -> None:
+def _prepare_together(out: Path, recipe: Recipe, accelerator: Any, *, resume: bool) -> None:
+    """Let the main process look at the folder and write to it; every process raises what it raised."""
+    from accelerate.utils import broadcast_object_list
+
+    outcome: list[VivantError | None] = [None]
+    if accelerator.is_main_process:
+        try:
+            _prepare_output(out, recipe, resume=resume)
+        except VivantError as error:
+            outcome = [error]
+    broadcast_object_list(outcome)
+    if outcome[0] is not None:
+        raise outcome[0]
+
+
+def _prepare_output(out: Path, recipe: Recipe, *, resume: bool) -> None:
     """Refuse a folder that holds something else; write what this training is."""
     file = out / RECIPE_FILE
     if file.is_file():
@@ -107,7 +122,7 @@ def _prepare_output(out: Path, recipe: Recipe, *, resume: bool, is_main: bool) -
         raise UsageError(f"{out} is not empty and holds no training; choose another out")
     elif resume:
         raise UsageError(f"There is no training in {out} to resume")
-    if is_main and not file.is_file():
+    if not file.is_file():
         out.mkdir(parents=True, exist_ok=True)
         content = {"fingerprint": recipe.fingerprint(), "recipe": msgspec.to_builtins(recipe)}
         write_atomic(file, msgspec.json.format(msgspec.json.encode(content)))

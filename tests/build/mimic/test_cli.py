@@ -27,7 +27,11 @@ from vivant.cli.build_mimic_tasks import STEPS
             "",
             r"split: {work}/clean is not there yet; first run: vivant build mimic clean --work {work}",
         ),
-        ("select", "select: {tarjet: 3}", "{config}: Object contains unknown field `tarjet` - at `$.select`"),
+        (
+            "select",
+            "select: {tarjet: 3}",
+            "{config} at select: Unknown field 'tarjet'; did you mean 'target'?",
+        ),
         ("all", "select: {target: many}", "{config}: Expected `int`, got `str` - at `$.select.target`"),
     ],
 )

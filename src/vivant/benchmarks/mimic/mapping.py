@@ -4,7 +4,8 @@ videos:
   file: metadata.csv                 # CSV, JSON lines, JSON, Parquet; beside the mapping
   columns:
     platform: {value: youtube}       # the same for all
-    id: video_id                     # a column, or a path: snippet.title, files.0.url
+    id: video_id                     # a column, or a path: snippet.title, files.0.url, challenges[].title
+    likes: {column: [likes, stats.diggCount], absent: ["-1"]}   # the first that holds a value
     tags: {column: tags, split: ","} # a list in one cell; `split: json` for a JSON list
     file: {column: video_id, format: "clips/{}.mp4"}
     comments: {column: comments, columns: {id: cid, text: body, likes: like_count}}
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -49,9 +51,16 @@ Row = Mapping[str, Any]
 class MappedColumn(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where one of our fields comes from, and what is done to it on the way, in this order."""
 
-    column: str | None = None
+    column: str | list[str] | None = None
+    """A column or path; of several the first that holds a value."""
     value: Any = None
     """In place of a column: the same for every row."""
+    absent: list[str] = []
+    """Values that stand for none: `"0"`, `"-1"`."""
+    extract: str | None = None
+    """An expression; its first group is the value, and where it is not found there is none."""
+    divide: float = 1
+    """What numbers are divided by: 1000 for milliseconds."""
     split: str | None = None
     values: dict[str, Any] | None = None
     """Their value → ours; others are refused."""
@@ -116,7 +125,7 @@ def map_videos(mapped: ColumnMapping, folder: Path) -> Iterator[MimicVideo]:
     """Videos one by one; comments of a file of their own are gathered first."""
     apart = _read_comments(mapped.comments, folder) if mapped.comments else {}
     for where, row in _iter_rows(mapped.videos, folder):
-        fields = _map_fields(mapped.videos.columns, row, where)
+        fields = map_fields(mapped.videos.columns, row, where)
         fields["comments"] = [
             _number_comment(comment, number) for number, comment in enumerate(fields.get("comments") or [], 1)
         ]
@@ -139,7 +148,7 @@ def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str
     )
     for where, row in rows:
         try:
-            yield where, row if isinstance(row, DataError) else _map_fields(block.columns, row, where)
+            yield where, row if isinstance(row, DataError) else map_fields(block.columns, row, where)
         except DataError as error:
             yield where, error
 
@@ -158,7 +167,7 @@ def _iter_lines(file: Path) -> Iterator[tuple[str, Row | DataError]]:
 def _read_comments(block: MappedFile, folder: Path) -> dict[str, list[dict[str, Any]]]:
     by_video: dict[str, list[dict[str, Any]]] = {}
     for where, row in _iter_rows(block, folder):
-        fields = _map_fields(block.columns, row, where)
+        fields = map_fields(block.columns, row, where)
         video = _format_id(fields.pop("video", None))
         if not video:
             raise DataError(f"{where}: the comment names no video; map the field `video`")
@@ -177,7 +186,7 @@ def _number_comment(comment: Any, number: int) -> dict[str, Any]:
 def map_items(block: MappedFile, folder: Path) -> Iterator[MimicItem]:
     """Items one by one; an id is made of the row's place where the data give none."""
     for number, (where, row) in enumerate(_iter_rows(block, folder), 1):
-        fields = _map_fields(block.columns, row, where)
+        fields = map_fields(block.columns, row, where)
         options = [_build_option(option, where) for option in _list_options(fields.get("options"))]
         fields["options"] = options
         source = block.columns.get("key")
@@ -225,7 +234,8 @@ def _parse_key(value: Any, base: int, options: list[dict[str, Any]], where: str)
 # ── a row's fields ──
 
 
-def _map_fields(columns: Mapping[str, Source | list[Source]], row: Row, where: str) -> dict[str, Any]:
+def map_fields(columns: Mapping[str, Source | list[Source]], row: Row, where: str) -> dict[str, Any]:
+    """Our fields of one row, without those that it does not have."""
     fields: dict[str, Any] = {}
     for field, source in columns.items():
         value: Any
@@ -240,16 +250,26 @@ def _map_fields(columns: Mapping[str, Source | list[Source]], row: Row, where: s
 
 def _map_value(source: Source, row: Row, where: str) -> Any:
     if isinstance(source, str):
-        return _get_path(row, source)
-    value = source.value if source.column is None else _get_path(row, source.column)
-    if source.columns is not None:
-        inner = [row] if source.column is None else value
-        if not isinstance(inner, list | tuple):
-            raise DataError(f"{where}: '{source.column}' should be a list")
-        objects = [_map_fields(source.columns, each, where) for each in inner if isinstance(each, Mapping)]
-        return objects[0] if source.column is None else objects
+        return get_path(row, source)
+    value = source.value if source.column is None else _get_first(row, source.column)
+    if value is not None and _format_id(value) in source.absent:
+        value = None
+    if source.columns is not None and source.column is None:
+        return map_fields(source.columns, row, where)
     if value is None:
         return None
+    if source.columns is not None:
+        objects = value if source.split is None else _split_value(value, source.split, where)
+        if not isinstance(objects, list | tuple):
+            raise DataError(f"{where}: '{source.column}' should be a list")
+        return [map_fields(source.columns, each, where) for each in objects if isinstance(each, Mapping)]
+    if source.extract is not None:
+        match = re.search(source.extract, _format_id(value))
+        if match is None:
+            return None
+        value = match.group(1)
+    if source.divide != 1:
+        value = _divide(value, source.divide)
     if source.split is not None:
         value = _split_value(value, source.split, where)
     if source.values is not None:
@@ -270,17 +290,59 @@ def _split_value(value: Any, separator: str, where: str) -> Any:
     return [piece.strip() for piece in str(value).split(separator) if piece.strip()]
 
 
-def _get_path(row: Any, path: str) -> Any:
-    """The value in a column, or at the end of a dotted path; None where there is none."""
+def _get_first(row: Any, columns: str | list[str]) -> Any:
+    if isinstance(columns, str):
+        return get_path(row, columns)
+    for column in columns:
+        value = get_path(row, column)
+        # An object holds values but is none: `author` is a name in one dump and an object in the next.
+        if value is not None and value != [] and not isinstance(value, Mapping):
+            return value
+    return None
+
+
+def _divide(value: Any, divisor: float) -> Any:
+    """A number divided; anything else as it is, for the checks that follow to refuse."""
+    try:
+        return float(value) / divisor
+    except (TypeError, ValueError):
+        return value
+
+
+def get_path(row: Any, path: str) -> Any:
+    """The value in a column, or at the end of a dotted path; None where there is none.
+
+    `name[]` is every element of a list, also of one that a table holds as JSON in a cell.
+    """
     if isinstance(row, Mapping) and path in row:
         value = row[path]
         empty = value == "" or (isinstance(value, float) and math.isnan(value))
         return None if empty else value
     head, dot, rest = path.partition(".")
+    if head.endswith("[]"):
+        return _get_each(get_path(row, head[:-2]), rest)
     if not dot:
         return row[int(path)] if isinstance(row, list) and path.isdecimal() and int(path) < len(row) else None
-    inner = _get_path(row, head)
-    return None if inner is None else _get_path(inner, rest)
+    inner = get_path(row, head)
+    return None if inner is None else get_path(inner, rest)
+
+
+def _get_each(elements: Any, rest: str) -> list[Any] | None:
+    if isinstance(elements, str) and elements.lstrip()[:1] == "[":
+        try:
+            elements = msgspec.json.decode(elements)
+        except msgspec.MsgspecError:
+            return None
+    if not isinstance(elements, list | tuple):
+        return None
+    values: list[Any] = []
+    for element in elements:
+        value = get_path(element, rest) if rest else element
+        if isinstance(value, list) and "[]" in rest:
+            values += value
+        elif value is not None:
+            values.append(value)
+    return values
 
 
 def _format_id(value: Any) -> str:
@@ -343,6 +405,15 @@ def _iter_rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
         yield f"{file}, row {number}", row
 
 
+def iter_table(file: Path) -> Iterator[Row]:
+    """The rows of a CSV, TSV or Parquet file as they stand."""
+    if file.suffix.lower() == ".parquet":
+        yield from iter_parquet_rows(file)
+    else:
+        for _, row in _iter_csv(file):
+            yield row
+
+
 def _iter_csv(file: Path) -> Iterator[tuple[int, Any]]:
     with open_csv(file) as text:
         yield from enumerate(csv.DictReader(text, delimiter="\t" if file.suffix == ".tsv" else ","), 1)
@@ -350,7 +421,7 @@ def _iter_csv(file: Path) -> Iterator[tuple[int, Any]]:
 
 def _iter_json(file: Path, path: str | None) -> Iterator[tuple[int, Any]]:
     content = read_json(file)
-    rows = content if path is None else _get_path(content, path)
+    rows = content if path is None else get_path(content, path)
     if not isinstance(rows, list):
         raise DataError(f"{file}: no list of rows{f' at {path}' if path else '; name its path with `rows`'}")
     yield from enumerate(rows, 1)

@@ -1,4 +1,4 @@
-"""Ingest: metadata in four shapes → Parquet in one, with names taken out and broken records set aside."""
+"""Ingest: metadata in many shapes → Parquet in one, with names taken out and broken records set aside."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from vivant.benchmarks.mimic.mapping import read_mapping
 from vivant.build.mimic.ingestion.privacy import SALT, Anonymiser, read_salt
+from vivant.build.mimic.ingestion.tables import NOT_READ, PACKED, TABLES, ingest_table, ingest_tables
 from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.worker_pool import ProcessPool
-from vivant.core.errors import UsageError
+from vivant.core.errors import DataError, UsageError
 from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.yaml_files import load_yaml
 from vivant.runs.settings import digest
 
 MEDIA = "media.txt"
 _PART = 400
 """Files of one part: what is lost when a run is killed, and what one process does at a time."""
 _WORTH_PROCESSES = 4 * _PART
+_JSON = (".json", ".jsonl", ".ndjson")
+_MAPPINGS = (".yaml", ".yml")
+_READ = (*_JSON, *_MAPPINGS, *TABLES, *PACKED)
+_NAMED = 5
+"""Tables that a note names; the others stand in the quarantine."""
 
 
 class _Task(Struct, frozen=True):
@@ -46,7 +54,7 @@ def ingest(
     media: Path | None = None,
     force: bool = False,
 ) -> BuildStep:
-    """Take sources in: folders of `.info.json`, files of the YouTube Data API (.json, .jsonl), mappings (.yaml).
+    """Take sources in: folders, `.info.json` files, JSON and tables of known forms, mappings (.yaml).
 
     `media` is the folder that paths of video files are relative to; by default the one that holds all sources.
     """
@@ -102,6 +110,12 @@ def _finish(
         )
     for note, number in sorted(report.notes.items()):
         step.note(f"{number:,} {note}")
+    unread = sorted(source for source, _, reason in report.quarantine if reason.startswith(NOT_READ))
+    if unread:
+        more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""
+        step.note(
+            f"Not read: {', '.join(unread[:_NAMED])}{more}. quarantine.parquet says why; a mapping reads any table"
+        )
     if not report.videos:
         reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(report.left.items())[:5])
         raise step.fail(
@@ -128,30 +142,58 @@ def _list_parts(
 
     infos: list[str] = []
     others: list[tuple[str, str]] = []
-    for source in sources:
-        for path in sorted(_list_files(source.resolve())):
-            if path.endswith(".info.json"):
-                infos.append(path)
-            elif path.endswith((".json", ".jsonl")):
-                others.append((path, "api"))
-            elif path.endswith((".yaml", ".yml")) and source.is_file():
-                others.append((path, "table"))
-            elif source.is_file():
-                raise step.fail(f"{source} is no .info.json, .json, .jsonl or mapping (.yaml)")
+    files = [
+        (source, path) for source in sources for path in sorted(_list_files(source.resolve(), step.work))
+    ]
+    mapped: set[str] = set()
+    for source, path in files:
+        if path.endswith(_MAPPINGS) and (source.is_file() or _is_mapping(path)):
+            others.append((path, "table"))
+            mapped |= _list_mapped(path)
+    for source, path in files:
+        if path in mapped or path.endswith(_MAPPINGS):
+            continue
+        if path.endswith(".info.json"):
+            infos.append(path)
+        elif path.endswith(_JSON):
+            others.append((path, "api"))
+        elif path.endswith((*TABLES, *PACKED)):
+            others.append((path, "unmapped"))
+        elif source.is_file():
+            raise step.fail(f"{source} is no .info.json, .json, .jsonl, .csv, .parquet or mapping (.yaml)")
     for number in range(0, len(infos), _PART):
         yield task(f"info-{number // _PART:06d}", infos[number : number + _PART], "info")
     for number, (path, kind) in enumerate(others):
         yield task(f"{kind}-{number:06d}", [path], kind)
 
 
-def _list_files(source: Path) -> Iterator[str]:
+def _list_files(source: Path, work: Path) -> Iterator[str]:
+    """The files of a source that may hold records; not what the steps write, if the work folder lies in it."""
     if source.is_file():
         yield str(source)
         return
-    for folder, _, names in os.walk(source):
+    own = str(work.resolve())
+    for folder, folders, names in os.walk(source):
+        folders[:] = [name for name in folders if f"{folder}{os.sep}{name}" != own]
         for name in names:
-            if name.endswith((".json", ".jsonl")):
+            if name.endswith(_READ):
                 yield f"{folder}{os.sep}{name}"
+
+
+def _is_mapping(path: str) -> bool:
+    """Whether a YAML file inside a source folder is a mapping and not somebody's settings."""
+    try:
+        content = load_yaml(Path(path))
+    except DataError:
+        return False
+    return isinstance(content, dict) and isinstance(content.get("videos"), dict)
+
+
+def _list_mapped(path: str) -> set[str]:
+    """The files that a mapping names, which are read by it alone."""
+    mapping = read_mapping(Path(path))
+    blocks = (mapping.videos, mapping.comments, mapping.items)
+    return {str((Path(path).parent / block.file).resolve()) for block in blocks if block}
 
 
 def _run_parts(
@@ -189,9 +231,9 @@ def _ingest_part(task: _Task) -> IngestReport:
         from vivant.build.mimic.ingestion.youtube import ingest_api_responses
 
         ingest_api_responses(Path(task.files[0]), Path(task.media), writer, defaults)
+    elif task.kind == "unmapped":
+        ingest_table(Path(task.files[0]), Path(task.media), writer, defaults)
     else:
-        from vivant.build.mimic.ingestion.tables import ingest_tables
-
         ingest_tables(Path(task.files[0]), writer, defaults)
     return writer.close()
 

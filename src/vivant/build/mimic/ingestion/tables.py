@@ -1,19 +1,41 @@
-"""Tables in any shape (CSV, TSV, JSON lines, JSON, Parquet) by a mapping file: see docs/mimic.md for its form."""
+"""Tables in any shape (CSV, TSV, JSON lines, JSON, Parquet) by a mapping file: see docs/mimic.md for its form.
+
+A table that no mapping names is read if its columns are those of a known form, and otherwise named with its columns.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.benchmarks.mimic.mapping import iter_fields, read_mapping
+from vivant.benchmarks.mimic.mapping import iter_fields, iter_table, read_mapping
 from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 from vivant.core.errors import DataError
 
+TABLES = (".csv", ".tsv", ".parquet")
+PACKED = (
+    ".gz",
+    ".bz2",
+    ".xz",
+    ".zst",
+    ".zip",
+    ".xlsx",
+    ".xls",
+    ".ods",
+    ".sqlite",
+    ".db",
+    ".arrow",
+    ".feather",
+    ".pkl",
+)
+NOT_READ = "not read: "
 _THEIRS = {
     "id": "id",
     "text": "text",
@@ -47,6 +69,29 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
         add_raw_comments(video if "/" in video else f"?/{video}", [_rename_fields(fields)], (), writer)
 
 
+def ingest_table(path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
+    """Read a table that no mapping names, if its columns are known; otherwise say which it has."""
+    source = os.path.relpath(path, media)
+    reader = CrawlReader(str(path), str(media), writer, defaults)
+    if path.suffix.lower() not in TABLES:
+        reason = f"{path.suffix} files are not opened; unpack it, or export it as CSV, JSON or Parquet"
+        writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
+        return
+    try:
+        for number, row in enumerate(iter_table(path), 1):
+            if number == 1 and find_form(row) is None and not is_info(row):
+                columns = ", ".join(map(str, list(row)[:12]))
+                reason = f"its columns ({columns}) fit no known form; write a mapping for it"
+                writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
+                return
+            if None in row:
+                writer.leave(source, f"row {number}", "more values than columns", kind="broken row")
+                continue
+            reader.read(row, f"{source}, row {number}")
+    except (DataError, OSError, ValueError) as error:
+        writer.leave(source, "", f"cannot be read further: {error}", kind="cannot be read further")
+
+
 def _rename_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: fields.get(ours) for name, ours in _THEIRS.items()}
 
@@ -66,11 +111,7 @@ def _add_video(fields: dict[str, Any], location: str, writer: RecordWriter, defa
     ref = writer.video(row)
     for problem in problems:
         writer.mend(location, ref, problem)
-    raw = [
-        {"text": comment} if isinstance(comment, str) else _rename_fields(comment)
-        for comment in _iter_comments(comments)
-    ]
-    add_raw_comments(ref, raw, names, writer)
+    add_raw_comments(ref, list(_iter_comments(comments)), names, writer)
 
 
 def _iter_comments(comments: Any) -> Iterator[dict[str, Any]]:

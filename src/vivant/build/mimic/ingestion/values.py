@@ -11,14 +11,24 @@ from typing import Any
 
 from msgspec import Struct
 
-_COUNT = re.compile(r"([\d.,\s]*\d)\s*([KMB]?)", re.IGNORECASE)
-_TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
+_TIMES = {
+    "": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000,
+    "tsd.": 1_000, "mio.": 1_000_000, "mio": 1_000_000, "mrd.": 1_000_000_000, "тыс.": 1_000, "млн": 1_000_000,
+    "千": 1_000, "万": 10_000, "萬": 10_000, "만": 10_000, "亿": 100_000_000, "億": 100_000_000, "억": 100_000_000,
+}  # fmt: skip
+_COUNT = re.compile(rf"([\d.,\s]*\d)\s*({'|'.join(map(re.escape, _TIMES))})", re.IGNORECASE)
+_ROUNDED = re.compile(r"\d([.,]\d+)?e\+?\d+", re.IGNORECASE)
+_HASHTAG = re.compile(r"[#＃]([^\s#＃@.,!?;:…()\[\]{}<>\"'“”、。！？，：；|/\\]{2,})")
+_ANY_HASHTAG = re.compile(r"[#＃][^\s#＃]+")
+_LONGEST_TITLE = 100
 _LENGTH = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
 _CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
 _MARKUP = re.compile(r"<[^>]{1,300}>")
 _LARGEST = 1 << 60
 _SECONDS = (0, 4_102_444_800)
 """From 1970 to 2100."""
+_MILLISECONDS = (1_000_000_000_000, 4_102_444_800_000)
+"""From 2001 to 2100."""
 
 
 class InvalidValueError(Exception):
@@ -51,7 +61,7 @@ class VideoRow(Struct, gc=False):
 
 
 def parse_count(value: Any) -> int | None:
-    """A count: 1200, "1,200", "1.2K", 1200.0."""
+    """A count: 1200, "1,200", "1.2K", "3.4万", "1,2 Mio.", 1200.0."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):
@@ -60,7 +70,7 @@ def parse_count(value: Any) -> int | None:
         match = _COUNT.fullmatch(value.strip())
         if not match:
             raise InvalidValueError(f"'{value[:40]}' is no count")
-        figures, unit = match.group(1).replace(" ", ""), match.group(2).lower()
+        figures, unit = re.sub(r"\s", "", match.group(1)), match.group(2).lower()
         number = float(figures.replace(",", ".")) if unit else float(re.sub(r"[.,\s]", "", figures))
         value = number * _TIMES[unit]
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -97,7 +107,7 @@ def parse_duration(value: Any) -> float | None:
 
 
 def parse_time(value: Any) -> int | None:
-    """Seconds since 1970: a number of them, "20250131", or ISO 8601 (UTC where it names no zone)."""
+    """Seconds since 1970: a number of them, or of milliseconds; "20250131"; ISO 8601 (UTC where it names no zone)."""
     if value is None or value == "":
         return None
     if isinstance(value, datetime):
@@ -107,8 +117,8 @@ def parse_time(value: Any) -> int | None:
         try:
             if len(text) == 8 and text.isdecimal():
                 when = datetime.strptime(text, "%Y%m%d").replace(tzinfo=UTC)
-            elif re.fullmatch(r"\d{9,10}(\.\d+)?", text):
-                when = datetime.fromtimestamp(float(text), UTC)
+            elif re.fullmatch(r"\d{9,10}(\.\d+)?|\d{13}", text):
+                when = datetime.fromtimestamp(float(text) / (1000 if len(text) == 13 else 1), UTC)
             else:
                 when = datetime.fromisoformat(text.replace("Z", "+00:00"))
                 when = when if when.tzinfo else when.replace(tzinfo=UTC)
@@ -117,6 +127,8 @@ def parse_time(value: Any) -> int | None:
         value = int(when.timestamp())
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidValueError(f"{str(value)[:40]} is no time")
+    if _MILLISECONDS[0] <= value <= _MILLISECONDS[1]:
+        value /= 1000
     if not _SECONDS[0] <= value <= _SECONDS[1]:
         raise InvalidValueError(f"{value} is no time between 1970 and 2100")
     return int(value)
@@ -153,6 +165,23 @@ def strip_markup(markup: str) -> str:
     )
 
 
+def find_hashtags(text: str) -> list[str]:
+    """The hashtags of a text, each once: on platforms without tags people write them into it."""
+    return list(dict.fromkeys(_HASHTAG.findall(text))) if "#" in text or "＃" in text else []
+
+
+def make_title(caption: str) -> str:
+    """A title for a video that has only a caption: its first line with words, without hashtags."""
+    for line in caption.splitlines():
+        title = " ".join(_ANY_HASHTAG.sub(" ", line).split())
+        if any(letter.isalnum() for letter in title):
+            if len(title) > _LONGEST_TITLE:
+                cut = title[:_LONGEST_TITLE]
+                title = f"{cut.rpartition(' ')[0] or cut}…"
+            return title
+    return ""
+
+
 def parse_language(value: Any) -> str:
     """The language of a tag such as `en-US`; nothing where it is none."""
     code = parse_text(value).replace("_", "-").partition("-")[0].strip().lower()
@@ -179,6 +208,10 @@ def parse_row(fields: Mapping[str, Any]) -> tuple[VideoRow, list[str]]:
         if not names[name]:
             hint = "; name it with `platform` in the settings" if name == "platform" else ""
             raise InvalidValueError(f"no {name}{hint}")
+    if _ROUNDED.fullmatch(names["id"]) or (isinstance(fields["id"], float) and fields["id"] > 1 << 53):
+        raise InvalidValueError(
+            f"its id was rounded ({fields['id']}), by a spreadsheet or the like; export ids as text"
+        )
     row = VideoRow(platform=names["platform"].lower(), id=names["id"])
     problems = []
     for name, read in ((name, _PARSERS[name]) for name in VideoRow.__struct_fields__[2:]):

@@ -1,4 +1,4 @@
-"""Answers of the YouTube Data API: lists of videos, of comment threads and of comments, as JSON or JSON lines."""
+"""JSON and JSON lines: answers of the YouTube Data API, and through `crawl_forms` what other scrapers write."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from vivant.build.mimic.ingestion.crawl_forms import CrawlReader
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
@@ -25,17 +26,29 @@ _ADDRESS = "https://www.youtube.com/watch?v="
 def ingest_api_responses(path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
     """Read a file of answers into the writer. Comments may come before, after or without their videos."""
     source = os.path.relpath(path, media)
+    reader = CrawlReader(str(path), str(media), writer, defaults)
     try:
         for number, answer in _iter_responses(path, source, writer):
-            _ingest_response(answer, f"{source}:{number}" if number else source, writer, defaults)
+            location = f"{source}:{number}" if number else source
+            if _is_data_api(answer):
+                _ingest_response(answer, location, writer, defaults)
+            else:
+                reader.read(answer, location)
     except InvalidValueError as wrong:
         writer.leave(source, "", str(wrong), kind=str(wrong).partition(" after ")[0].partition(":")[0])
     except OSError as error:
         writer.leave(source, "", f"cannot be read: {error.strerror}", kind="cannot be read")
 
 
+def _is_data_api(answer: Any) -> bool:
+    items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
+    if isinstance(answer, Mapping) and str(answer.get("kind", "")).startswith("youtube#"):
+        return True
+    return isinstance(items, list) and any(isinstance(i, Mapping) and "snippet" in i for i in items)
+
+
 def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
-    if path.suffix != ".jsonl":
+    if path.suffix.lower() not in (".jsonl", ".ndjson"):
         yield 0, parse_json_leniently(convert_to_utf8(path.read_bytes())[0])
         return
     with path.open("rb") as lines:

@@ -8,6 +8,7 @@ what those cannot use goes into the quarantine.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
@@ -31,6 +32,8 @@ LARGE = 64 << 20
 _Count = Annotated[int, Meta(ge=0, le=1 << 60)] | None
 _Seconds = Annotated[float, Meta(ge=0, le=4_102_444_800)] | None
 _KINDS = ("mp4", "webm", "mkv", "mov")
+_HANDLE = re.compile(r"tiktok\.com/@[^/]+/")
+_MADE_UP = re.compile(r"(Video|Post) by ")
 
 
 class _Comment(Struct, gc=False):
@@ -137,15 +140,16 @@ def _ingest_file(
 
 def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
     names = [name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name]
-    title, description = remove_names([info.title or "", info.description or ""], names)
     platform = info.extractor_key or info.ie_key or info.extractor or defaults.platform
+    title = _settle_caption(platform.lower(), info.title or "", info.description or "")
+    title, description = remove_names([title, info.description or ""], names)
     if not platform or not info.id.strip() or info.kind not in (None, "video"):
         raise InvalidValueError("the looser rules say why")
     if info.timestamp is not None:
         uploaded: int | None = int(info.timestamp)
     else:
         uploaded = values.parse_time(info.upload_date)
-    tags = info.tags or _find_hashtags(description)
+    tags = info.tags or values.find_hashtags(description)
     return VideoRow(
         platform=platform.lower().partition(":")[0],
         id=info.id,
@@ -164,8 +168,8 @@ def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> V
         likes=info.like_count,
         comment_count=info.comment_count,
         licence=info.license or defaults.licence,
-        source=info.webpage_url or "",
-        file=_find_video(path, info.ext, media),
+        source=_hide_handle(info.webpage_url or ""),
+        file=find_video(path, info.ext, media),
     )
 
 
@@ -184,18 +188,23 @@ def _add_comments(
     )
 
 
+def _settle_caption(platform: str, title: str, description: str) -> str:
+    """A title where yt-dlp makes one up: TikTok's is the caption cut off, Instagram's names who put it up."""
+    if platform == "tiktok" and title and description.startswith(title.removesuffix("...").rstrip()):
+        return values.make_title(description)
+    if platform == "instagram" and description and _MADE_UP.match(title):
+        return values.make_title(description)
+    return title
+
+
+def _hide_handle(address: str) -> str:
+    """The address of a TikTok video without its maker's name, which leads to the same page."""
+    return _HANDLE.sub("tiktok.com/@_/", address)
+
+
 def _get_handle(name: Any) -> str:
     """An uploader's id where it is a handle that people write, and no number."""
     return name if isinstance(name, str) and name.startswith("@") else ""
-
-
-def _find_hashtags(text: str) -> list[str]:
-    """On platforms without tags people write them into the text."""
-    return (
-        [word[1:].rstrip(".,!") for word in text.split() if word[0] == "#" and len(word) > 2]
-        if "#" in text
-        else []
-    )
 
 
 def relative(path: str, folder: str) -> str:
@@ -204,7 +213,8 @@ def relative(path: str, folder: str) -> str:
     return path[len(start) :] if path.startswith(start) else os.path.relpath(path, folder)
 
 
-def _find_video(path: str, ext: str | None, media: str) -> str:
+def find_video(path: str, ext: str | None, media: str) -> str:
+    """The video file beside an info file, as seen from the media folder; nothing where there is none."""
     folder, _, name = path.rpartition(os.sep)
     beside = _list_videos(folder, os.stat(folder or ".").st_mtime_ns)  # noqa: PTH116 - a Path for every file costs time
     if not beside:
@@ -259,7 +269,13 @@ def _ingest_leniently(
             if "utf" in encoding
             else f"files read as {encoding}"
         )
-    info = parse_json_leniently(content)
+    return ingest_parsed_info(parse_json_leniently(content), source, path, media, writer, defaults)
+
+
+def ingest_parsed_info(
+    info: Any, source: str, path: str, media: str, writer: RecordWriter, defaults: SourceDefaults
+) -> tuple[str, tuple[str, ...]]:
+    """Take in one info object whose values may be of any kind; returns the video's ref and its maker's names."""
     if not isinstance(info, Mapping):
         raise InvalidValueError(f"not an object but a {type(info).__name__}")
     if info.get("_type") not in (None, "video"):
@@ -279,11 +295,13 @@ def _ingest_leniently(
         (info[key] for key in ("extractor_key", "ie_key", "extractor") if info.get(key)), defaults.platform
     )
     row, problems = parse_row(fields)
-    row.title, row.description = remove_names([row.title, row.description], names)
     row.platform = row.platform.partition(":")[0]
+    row.title = _settle_caption(row.platform, row.title, row.description)
+    row.title, row.description = remove_names([row.title, row.description], names)
+    row.source = _hide_handle(row.source)
     row.licence = row.licence or defaults.licence
-    row.tags = row.tags or _find_hashtags(row.description)
-    row.file = _find_video(path, None, media)
+    row.tags = row.tags or values.find_hashtags(row.description)
+    row.file = find_video(path, None, media)
     ref = writer.video(row)
     for problem in problems:
         writer.mend(source, ref, problem)

@@ -1,0 +1,259 @@
+"""Records of TikTok, Instagram, Bilibili and YouTube as scrapers write them, told by their fields.
+
+The forms are data: `crawl_forms.yaml`. Records are looked for at any depth, because every scraper wraps them in
+another way: a list, JSON lines, `{data: {videos: […]}}`, `{collector: […]}`, an object keyed by ids. An element of a
+list of records that is none is set aside by its place; nothing is passed over.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from vivant.benchmarks.mimic.mapping import MappedColumn, get_path, map_fields
+from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.privacy import remove_names
+from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
+from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.build.mimic.ingestion.ytdlp import (
+    SourceDefaults,
+    add_raw_comments,
+    find_video,
+    ingest_parsed_info,
+)
+from vivant.core.errors import DataError
+from vivant.core.yaml_files import read_yaml
+
+_DEEPEST = 12
+UNKNOWN = "no record of a known form"
+_BVID_LETTERS = "FcwAPNKTMug3GV5Lj7EJnHpWsx4tb8haYeviqBz6rkCy12mUSDQX9RdoZf"
+
+
+class CrawlForm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """How one kind of record looks, and which of its fields are which."""
+
+    name: str
+    platform: str
+    when: list[str]
+    columns: dict[str, str | MappedColumn | list[str | MappedColumn]]
+    skip: dict[str, list[str]] = {}
+    names: list[str] = []
+    comments: list[str] = []
+    replies: list[str] = []
+
+    def fits(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record has the fields of this form."""
+        return all(any(name in record for name in names.split("|")) for names in self.when)
+
+
+class CrawlForms(Struct, frozen=True, forbid_unknown_fields=True):
+    """All forms, each kind in the order they are tried."""
+
+    videos: list[CrawlForm]
+    comments: list[CrawlForm]
+
+
+@cache
+def load_forms() -> CrawlForms:
+    """The forms that are known."""
+    return read_yaml(Path(__file__).with_name("crawl_forms.yaml"), CrawlForms)
+
+
+def find_form(record: Any) -> CrawlForm | None:
+    """The form of a record that stands by itself; None where it has none."""
+    if not isinstance(record, Mapping):
+        return None
+    forms = load_forms()
+    return next((form for form in (*forms.comments, *forms.videos) if form.fits(record)), None)
+
+
+def is_info(record: Any) -> bool:
+    """Whether a record is yt-dlp's, as `--dump-json` prints it."""
+    return (
+        isinstance(record, Mapping)
+        and ("extractor_key" in record or "extractor" in record)
+        and ("id" in record or "entries" in record)
+    )
+
+
+class CrawlReader:
+    """Takes the records of one file into the writer."""
+
+    def __init__(self, path: str, media: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
+        self._path = path
+        self._folder = path.rpartition(os.sep)[0]
+        self._media = media
+        self._writer = writer
+        self._defaults = defaults
+        self._comment_forms = load_forms().comments
+
+    def read(self, document: Any, source: str) -> None:
+        """Take in all records of a document; one without any is set aside."""
+        if not self._walk(document, source, "", 0):
+            self._writer.leave(source, "", f"{UNKNOWN}{_describe(document)}", kind=UNKNOWN)
+
+    def _walk(self, node: Any, source: str, location: str, depth: int) -> int:
+        """How many records are in a node, those set aside included."""
+        if isinstance(node, Mapping):
+            if self._take(node, source, location):
+                return 1
+            children: list[tuple[str, Any]] = [
+                (f"{location}.{name}".lstrip("."), value)
+                for name, value in node.items()
+                if isinstance(value, Mapping | list)
+            ]
+            keyed = any(_is_under_its_id(name, value) for name, value in node.items())
+        elif isinstance(node, list):
+            children = [(f"{location}[{number}]", value) for number, value in enumerate(node, 1)]
+            keyed = True
+        else:
+            return 0
+        if depth >= _DEEPEST:
+            return 0
+        counts = [(place, value, self._walk(value, source, place, depth + 1)) for place, value in children]
+        number = sum(count for _, _, count in counts)
+        if keyed and number:
+            # Beside records, in a list or under ids, stands what should be one.
+            for place, value, count in counts:
+                if not count and value not in ([], {}):
+                    number += 1
+                    self._writer.leave(source, place, f"{UNKNOWN}{_describe(value)}", kind=UNKNOWN)
+        return number
+
+    def _take(self, record: Mapping[str, Any], source: str, location: str) -> bool:
+        try:
+            if is_info(record) and record.get("_type") in (None, "video"):
+                ingest_parsed_info(record, source, self._path, self._media, self._writer, self._defaults)
+                return True
+            form = find_form(record)
+            if form is None:
+                return False
+            if form in self._comment_forms:
+                self._add_comments("", [record], source, location)
+            else:
+                self._add_video(form, record, source, location)
+        except InvalidValueError as wrong:
+            self._writer.leave(source, location, str(wrong), kind=str(wrong).partition(" (")[0])
+        except DataError as wrong:
+            self._writer.leave(source, location, str(wrong), kind="broken row")
+        return True
+
+    def _add_video(self, form: CrawlForm, record: Mapping[str, Any], source: str, location: str) -> None:
+        for path, unwanted in form.skip.items():
+            value = get_path(record, path)
+            if value is not None and (not unwanted or str(value).lower() in unwanted):
+                raise InvalidValueError("pictures, not a video")
+        fields = map_fields(form.columns, record, "")
+        fields["platform"] = form.platform
+        fields.setdefault("licence", self._defaults.licence)
+        row, problems = parse_row(fields)
+        names = [name for name in (get_path(record, path) for path in form.names) if isinstance(name, str)]
+        self._writer.people(names)
+        row.title = row.title or values.make_title(row.description)
+        row.title, row.description = remove_names([row.title, row.description], names)
+        row.tags = row.tags or values.find_hashtags(row.description)
+        row.file = find_video(f"{self._folder}{os.sep}{row.id}.info.json", None, self._media)
+        ref = self._writer.video(row)
+        for problem in problems:
+            self._writer.mend(source, f"{location} {ref}".strip(), problem)
+        for path in form.comments:
+            comments = get_path(record, path)
+            if isinstance(comments, list) and comments:
+                self._add_comments(ref, comments, source, location, names)
+
+    def _add_comments(
+        self, ref: str, comments: Sequence[Any], source: str, location: str, names: Sequence[str] = ()
+    ) -> None:
+        """Comments with the answers that stand inside them; `ref` is their video where they do not name it."""
+        by_video: dict[str, list[dict[str, Any]]] = {}
+        for comment in _iter_threads(comments, ""):
+            if isinstance(comment, str):
+                self._writer.leave_comments(f"{source} {location}".strip(), comment, 1, new=True)
+                continue
+            form, record, parent = comment
+            try:
+                fields = map_fields(form.columns, record, "")
+                video = values.parse_text(fields.get("video"))
+                answered = values.parse_text(fields.get("reply_to")) or parent
+            except (InvalidValueError, DataError) as wrong:
+                self._writer.leave_comments(
+                    f"{source} {location}".strip(), f"broken comment: {wrong}", 1, new=True
+                )
+                continue
+            if form.platform == "bilibili" and video.isdecimal():
+                video = make_bvid(int(video))
+            own = ref or (f"{form.platform}/{video}" if video else "")
+            if not own:
+                self._writer.leave_comments(
+                    f"{source} {location}".strip(), "names no video, and stands in none", 1, new=True
+                )
+                continue
+            by_video.setdefault(own, []).append(
+                {
+                    "id": fields.get("id"),
+                    "text": fields.get("text"),
+                    "like_count": fields.get("likes"),
+                    "timestamp": fields.get("time"),
+                    "parent": "" if answered == video else answered,
+                    "author": fields.get("author"),
+                }
+            )
+        for own, raw in by_video.items():
+            add_raw_comments(own, raw, names, self._writer)
+
+
+def _iter_threads(
+    comments: Sequence[Any], parent: str
+) -> Iterator[tuple[CrawlForm, Mapping[str, Any], str] | str]:
+    """Each comment with its form and the one it answers, in the order of a thread; or why it is none."""
+    for comment in comments:
+        if isinstance(comment, str) and comment.strip():
+            yield _BARE, {"text": comment}, parent
+            continue
+        fitting = (
+            [form for form in load_forms().comments if form.fits(comment)]
+            if isinstance(comment, Mapping)
+            else []
+        )
+        if not fitting:
+            yield "no comment of a known form"
+            continue
+        form = fitting[0]
+        yield form, comment, parent
+        name = str(get_path(comment, str(form.columns["id"])) or "")
+        for path in form.replies:
+            replies = get_path(comment, path)
+            if isinstance(replies, list):
+                yield from _iter_threads(replies, name)
+
+
+_BARE = CrawlForm(name="a text", platform="", when=[], columns={"id": "id", "text": "text"})
+
+
+def _is_under_its_id(name: str, value: Any) -> bool:
+    return find_form(value) is not None and any(
+        name == str(each) for each in value.values() if isinstance(each, str | int)
+    )
+
+
+def _describe(node: Any) -> str:
+    if isinstance(node, Mapping):
+        return f" (fields {', '.join(map(str, list(node)[:8]))})" if node else " (an empty object)"
+    return f" (a {type(node).__name__})"
+
+
+def make_bvid(number: int) -> str:
+    """Bilibili's public id of the video with a number: av170001 is BV17x411w7KC."""
+    rest = (1 << 51 | number) ^ 23442827791579
+    letters = list("BV1000000000")
+    for index in range(11, 2, -1):
+        rest, digit = divmod(rest, 58)
+        letters[index] = _BVID_LETTERS[digit]
+    letters[3], letters[9] = letters[9], letters[3]
+    letters[4], letters[7] = letters[7], letters[4]
+    return "".join(letters)
