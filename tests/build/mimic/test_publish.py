@@ -18,7 +18,7 @@ from vivant.benchmarks.mimic.names import MIMICKING, THINKING
 from vivant.build.mimic.comment_pool import choose_comments
 from vivant.build.mimic.publication import publish
 from vivant.build.mimic.settings import PoolSettings, PublishSettings, TrainSettings
-from vivant.build.mimic.steps import read_record
+from vivant.build.mimic.steps import StepError, read_record
 from vivant.build.mimic.training_set import QA, TrainingPair, make_training_set
 from vivant.build.mimic.video_records import VideoRecord
 from vivant.train.data.shards import unpack_shards
@@ -180,3 +180,18 @@ def test_the_training_set_can_be_a_sample(work: Path, tmp_path: Path) -> None:
     small = msgspec.structs.replace(CHOSEN, train=TrainSettings(videos=32, meaning=True))
     make_training_set(copy, small, encoder=Words())
     assert len(list(iter_videos(copy / "train"))) == 32
+
+
+def test_an_edition_with_personal_data_is_refused(work: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "work"
+    shutil.copytree(work, copy)
+    report = msgspec.json.decode((copy / "publish" / "full" / "privacy.json").read_bytes())
+    assert report["missed"] <= 0.01 and report["held"] == 0 and report["texts"] > 48
+    path = copy / "pool" / "videos.jsonl"
+    lines = [msgspec.json.decode(line) for line in path.read_bytes().splitlines()]
+    for line in lines:
+        for comment in line["comments"]:
+            comment["text"] = "call me: 202-555-0143"
+    path.write_bytes(b"\n".join(map(msgspec.json.encode, lines)) + b"\n")
+    with pytest.raises(StepError, match="texts to be published hold personal data"):
+        publish(copy, CHOSEN, force=True)

@@ -30,12 +30,16 @@ COMMON = 5
 """A plain word in so many texts of the sample is a word of the language."""
 _SHORTEST_WORD, _SHORTEST_NAME, _SHORTEST_PAIR = 5, 5, 7
 _LONGEST_NAME = 60
-_SPLIT = r"[^\pL\pN\pM_]+"
+_AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
+_SIMPLE = re.compile(r"@?([a-z0-9_]{5,60})")
 _PLACEHOLDERS = {"deleted user", "user deleted", "unknown user", "private user", "[deleted]"}
 
 
 def fold_name(name: str) -> str:
     """A name as it is looked for: folded, in lower case, without @; nothing where it cannot be told from words."""
+    if simple := _SIMPLE.fullmatch(name):
+        handle = simple.group(1)
+        return "" if handle.isdecimal() else handle
     folded = " ".join(fold_text(name)[0].casefold().split()).lstrip("@").strip()
     if not _SHORTEST_NAME <= len(folded) <= _LONGEST_NAME or folded in _PLACEHOLDERS:
         return ""
@@ -61,7 +65,8 @@ def read_names(folder: Path) -> list[str]:
 
 def split_words(column: pa.Array) -> pa.ListArray:
     """The words of each text, in lower case."""
-    return pc.split_pattern_regex(pc.utf8_lower(column), _SPLIT)
+    words = pc.utf8_split_whitespace(pc.utf8_lower(column))
+    return pa.ListArray.from_arrays(words.offsets, pc.utf8_trim(words.values, _AROUND))
 
 
 def is_plain(name: str) -> bool:
@@ -78,7 +83,11 @@ class NameBook:
             if is_plain(name) and (len(name) < _SHORTEST_WORD or name in common):
                 continue
             # Looked up by its longest word, for the shorter ones are the commoner ones.
-            key = max(re.findall(r"\w+", name), key=lambda word: (len(word), word))
+            key = (
+                name
+                if name.isalnum()
+                else max(name.split(), key=lambda word: (len(word), word)).strip(_AROUND)
+            )
             self._names.setdefault(key, []).append(name)
         self._keys = pa.array(sorted(self._names), pa.string())
 
@@ -106,7 +115,7 @@ class NameBook:
         if len(lower) != len(shadow):
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in shadow)
         spans: list[tuple[int, int, str]] = []
-        for word in set(re.findall(r"\w+", lower)):
+        for word in {word.strip(_AROUND) for word in lower.split()}:
             for name in self._names.get(word, ()):
                 start = lower.find(name)
                 while start >= 0:

@@ -47,6 +47,7 @@ _EMAIL = "|".join(
         r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
         rf"[\w.+\-]+ ?@ ?[\w\-]+ ?\. ?(?:{_ENDINGS})(?!\w)",
         r"[\w.+\-]+%40[\w.\-]+",
+        rf"[\w.+\-]+\s+(?-i:AT)\s+[\w\-]+(?:\.[\w\-]+)*\.{_ENDING}(?![{_ASCII}])",
         rf"[\w.+\-]+\s*[\[({{<*_]\s*(?:{_AT}|@)\s*[\])}}>*_]\s*[\w\-]+(?:\s*(?:\.|[\[({{<*_]\s*{_DOT}\s*[\])}}>*_])\s*[\w\-]+)*",
         rf"[\w.+\-]+\s+{_AT}\s+[\w\-]+(?:\s+{_DOT}\s+[\w\-]+)*\s+{_DOT}\s+(?:{_ENDINGS})(?![{_ASCII}])",
         r"[\w.+\-]+\s*(?:ät|arroba|собака|골뱅이|アット(?:マーク)?)\s*[\w\-]+(?:\.[\w\-]+)+",
@@ -120,6 +121,13 @@ _REGIONS = ("US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "J
 
 _MENTIONS = re.compile(_MENTION, re.IGNORECASE)
 _REST = [re.compile(pattern, re.IGNORECASE) for pattern in (_EMAIL, _LINK, _ACCOUNT)] + [re.compile(_NUMBER)]
+# What each of them contains in any case: to look for that first is quicker.
+_SIGNS = [
+    re.compile(rf"@|%40|{_AT}|mail|почта|邮箱|メール|메일|correo", re.IGNORECASE),
+    re.compile(rf"[.:]|{_DOT}", re.IGNORECASE),
+    re.compile(r"[\d_.:=@>→⇒➡👉👇$/]"),
+    re.compile(r"\d"),
+]
 
 ODD = f"[{CONTROL}]|[{INVISIBLE}]|{ENTITY}|<[bB][rR]|\u00a0"
 """What only `clean_text` changes."""
@@ -157,8 +165,8 @@ def find_mentions(shadow: str) -> Iterator[Span]:
 
 def find_contacts(shadow: str) -> Iterator[Span]:
     """E-mail and web addresses, accounts, telephone numbers and other numbers of a person, in a folded text."""
-    for pattern in _REST:
-        for match in pattern.finditer(shadow):
+    for pattern, sign in zip(_REST, _SIGNS, strict=True):
+        for match in pattern.finditer(shadow) if sign.search(shadow) else ():
             yield match.span()
     for match in _DIGITS.finditer(shadow):
         if is_phone_number(match.group(), asked=bool(_ASKED.search(shadow[: match.start()][-24:]))):

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import secrets
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -124,7 +125,7 @@ def remove_names(texts: list[str], names: Sequence[str]) -> list[str]:
     if not usable:
         return texts
     joined = "\n".join(texts)
-    folded = (joined if joined.isascii() else fold_text(joined)[0]).casefold()
+    folded = unicodedata.normalize("NFKC", joined).casefold()
     if not any(name in folded for name in usable):
         return texts
     longest_first = sorted(usable, key=lambda name: (-len(name), name))

@@ -180,7 +180,7 @@ class RecordWriter:
         columns["uploaded"] = pa.array(columns["uploaded"], pa.timestamp("s"))
         for name in ("title", "description"):
             columns[name] = hidden.texts(columns[name])
-        columns["tags"] = [_clean_tags(tags, hidden) for tags in columns["tags"]]
+        columns["tags"] = _clean_tags(columns["tags"], hidden)
         arrays = [
             column.cast(field.type) if isinstance(column, pa.Array) else pa.array(column, field.type)
             for field, column in ((field, columns[field.name]) for field in VIDEOS)
@@ -215,10 +215,6 @@ def _convert_parents(names: list[str | None]) -> pa.Array:
     return pc.if_else(pc.equal(column, "root"), "", column)
 
 
-def _clean_tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
-    return [text for text in map(anonymiser.text, tags) if text] if not all(map(_is_harmless, tags)) else tags
-
-
-def _is_harmless(tag: str) -> bool:
-    """Whether a tag is made of letters and spaces alone, as nearly all are."""
-    return tag.isascii() and tag.replace(" ", "").isalpha()
+def _clean_tags(tags: Sequence[list[str]], anonymiser: Anonymiser) -> list[list[str]]:
+    cleaned = iter(anonymiser.texts([tag for row in tags for tag in row]).to_pylist())
+    return [[text for text in (next(cleaned) for _ in row) if text] for row in tags]
