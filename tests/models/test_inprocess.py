@@ -231,7 +231,7 @@ def test_a_checkpoint_that_cannot_be_loaded_ends_the_run_in_one_line(tmp_path: P
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vivant.core.optional_packages.find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     for name in ("vllm", "sglang"):
         with pytest.raises(UsageError, match=rf"needs the package '{name}': pip install 'vivant\[{name}\]'"):
             create(f"{name}-local/org/m")

@@ -238,7 +238,7 @@ def test_mistakes_are_named_before_anything_is_loaded(monkeypatch: pytest.Monkey
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vivant.core.optional_packages.find_spec", lambda _: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'vivant\[transformers\]'"):
         create("transformers/x")
     with pytest.raises(UsageError, match="--video-as native needs the package 'torchvision'"):
