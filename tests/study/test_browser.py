@@ -323,7 +323,9 @@ def test_pages_are_accessible(browser: Browser, live: Any) -> None:
     axe = Axe()
 
     def fine(page: Page) -> None:
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        page.wait_for_load_state()
+        # A locator waits for the page that a click leads to.
+        wide = page.locator("html").evaluate("root => root.scrollWidth - root.clientWidth")
         assert wide <= 1, "nothing sticks out"
         result = axe.run(page)
         assert result.violations_count == 0, result.generate_report()
