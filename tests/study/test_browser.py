@@ -33,6 +33,9 @@ _LOST = (
     "ERR_INTERNET_DISCONNECTED",
     "ERR_FAILED",
     "ERR_NETWORK_CHANGED",
+    "ERR_SOCKET_NOT_CONNECTED",
+    "ERR_CONTENT_LENGTH_MISMATCH",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
 )
 """What Chromium says of a connection that is lost."""
 
