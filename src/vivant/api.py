@@ -171,8 +171,8 @@ def plan(selectors: str | Sequence[str], model: str, **options: Unpack[RunArgume
     from vivant.engine.evaluation import plan_run
     from vivant.engine.plan_table import build_plan_table
 
-    made = make_options(selectors=selectors, model=model, **options)
-    return build_plan_table(plan_run(made, needs_key=False), made)
+    run_options = make_options(selectors=selectors, model=model, **options)
+    return build_plan_table(plan_run(run_options, needs_key=False), run_options)
 
 
 def sweep(
@@ -196,8 +196,8 @@ def sweep(
     """
     from vivant.engine.sweep import run_sweep
 
-    made = make_options(selectors=selectors, model=model, **options)
-    points = run_sweep(made, frames)
+    run_options = make_options(selectors=selectors, model=model, **options)
+    points = run_sweep(run_options, frames)
     if len(points) < len(set(frames)):
         raise KeyboardInterrupt("Stopped. The same call resumes the sweep")
     if figure is not None:

@@ -220,10 +220,10 @@ def _compare_task(
     groups: dict[tuple[str, ...], SharedSamples] = {(): shared}
     if by:
         sizes.update(a.groups)
-        sizes.update(b.groups[place] for place in alone)
+        sizes.update(b.groups[index] for index in alone)
         members_of: dict[tuple[str, ...], list[int]] = {}
-        for number, place in enumerate(shared.places[:, 0]):
-            members_of.setdefault(a.groups[place], []).append(number)
+        for number, index in enumerate(shared.places[:, 0]):
+            members_of.setdefault(a.groups[index], []).append(number)
         groups |= {key: shared.select(np.array(numbers)) for key, numbers in members_of.items()}
     scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
@@ -249,8 +249,8 @@ def _compare_task(
         )
     means, others = shared.columns("means")
     flipped = shared.select((means >= 0.5) != (others >= 0.5))
-    questions, asked = shared.columns("questions")
-    other = int((questions != asked).sum())
+    questions, other_questions = shared.columns("questions")
+    other = int((questions != other_questions).sum())
     notes = _sample_notes(first, second, first_part.task, len(shared), other, binary)
     lonely = len(a) - len(shared), len(alone)
     if any(lonely):

@@ -103,12 +103,12 @@ class SharedSamples(Struct, frozen=True, eq=False):
 
 def join_samples(first: SampleFrame, second: SampleFrame) -> tuple[SharedSamples, list[int]]:
     """What two runs share, and the places of those that only the second has."""
-    where = {name: place for place, name in enumerate(second.ids)}
+    where = {name: index for index, name in enumerate(second.ids)}
     pairs = array("q")
-    for place, name in enumerate(first.ids):
+    for index, name in enumerate(first.ids):
         other = where.pop(name, None)
         if other is not None:
-            pairs.extend((place, other))
+            pairs.extend((index, other))
     places: NDArray[np.int64] = np.array(pairs, np.int64).reshape(-1, 2)
     return SharedSamples(first, second, places), list(where.values())
 
@@ -150,17 +150,17 @@ class FlipList(Sequence[Flip]):
     def __iter__(self) -> Iterator[Flip]:
         return (self._make(*places) for places in self._flipped.places)
 
-    def _make(self, place: int, other: int) -> Flip:
+    def _make(self, index: int, other: int) -> Flip:
         first, second = self._flipped.first, self._flipped.second
-        sample = self._part.rows[first.rows[place]][0]
+        sample = self._part.rows[first.rows[index]][0]
         return Flip(
             task=sample.task,
             id=sample.id,
             first=self._names[0],
             second=self._names[1],
-            first_value=first.means[place],
+            first_value=first.means[index],
             second_value=second.means[other],
-            first_answer=first.answers[place],
+            first_answer=first.answers[index],
             second_answer=second.answers[other],
             facets=sample.facets,
         )

@@ -41,14 +41,14 @@ def read_wording(benchmark: str, clone: Path) -> OfficialWording:
         raise DataError(f"{clone} is no folder; clone https://github.com/{content.repository} and name it")
     modules: dict[str, _Module] = {}
     texts: dict[str, str] = {}
-    for key, place in content.words.items():
-        if place.file not in modules:
-            modules[place.file] = _Module(clone, place.file, content)
-        texts[key] = modules[place.file].read(key, place)
+    for key, source in content.words.items():
+        if source.file not in modules:
+            modules[source.file] = _Module(clone, source.file, content)
+        texts[key] = modules[source.file].read(key, source)
     changed = tuple(
         key
-        for key, place in content.words.items()
-        if place.sha256 and wording_digest(texts[key]) != place.sha256
+        for key, source in content.words.items()
+        if source.sha256 and wording_digest(texts[key]) != source.sha256
     )
     return OfficialWording(texts, read_commit(clone), changed)
 
@@ -88,66 +88,68 @@ class _Module:
             if isinstance(target, ast.Name)
         }
 
-    def read(self, key: str, place: WordingPlace) -> str:
+    def read(self, key: str, source: WordingPlace) -> str:
         """The text at a place, in Vivant's form."""
-        body = self._branch(place, self._scope(place))
-        candidates = list(self._candidates(place, body))
-        if len(candidates) <= place.number:
-            raise self._missing(key, place, "there is no such text")
-        pieces = [candidates[place.number]]
-        if place.variable and not place.part:
+        body = self._branch(source, self._scope(source))
+        candidates = list(self._candidates(source, body))
+        if len(candidates) <= source.number:
+            raise self._missing(key, source, "there is no such text")
+        pieces = [candidates[source.number]]
+        if source.variable and not source.part:
             # The last assignment, and what is added to it.
             last = max((n for n, (_, fresh) in enumerate(candidates) if fresh), default=0)
             pieces = candidates[last:]
-        text = "".join(self._text(piece, key, place) for piece, _ in pieces)
-        if place.formatted:
-            text = self._unformat(text, key, place)
-        return (text.strip(place.strip) if place.strip else text) + place.after
+        text = "".join(self._text(piece, key, source) for piece, _ in pieces)
+        if source.formatted:
+            text = self._unformat(text, key, source)
+        return (text.strip(source.strip) if source.strip else text) + source.after
 
-    def _scope(self, place: WordingPlace) -> list[ast.stmt]:
+    def _scope(self, source: WordingPlace) -> list[ast.stmt]:
         body: list[ast.stmt] = self._tree.body
-        for name in filter(None, place.symbol.split(".")):
+        for name in filter(None, source.symbol.split(".")):
             kinds = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
             scope = next((node for node in body if isinstance(node, kinds) and node.name == name), None)
             if scope is None:
-                raise self._missing("", place, f"there is no {name}")
+                raise self._missing("", source, f"there is no {name}")
             body = scope.body
         return body
 
-    def _branch(self, place: WordingPlace, body: list[ast.stmt]) -> list[ast.stmt]:
-        if not place.when:
+    def _branch(self, source: WordingPlace, body: list[ast.stmt]) -> list[ast.stmt]:
+        if not source.when:
             return body
-        test = ast.unparse(ast.parse(place.when.removeprefix("not "), mode="eval").body)
+        test = ast.unparse(ast.parse(source.when.removeprefix("not "), mode="eval").body)
         for node in _walk(body):
             if isinstance(node, ast.If) and ast.unparse(node.test) == test:
-                return node.orelse if place.when.startswith("not ") else node.body
-        raise self._missing("", place, f"there is no branch `if {test}`")
+                return node.orelse if source.when.startswith("not ") else node.body
+        raise self._missing("", source, f"there is no branch `if {test}`")
 
-    def _candidates(self, place: WordingPlace, body: list[ast.stmt]) -> Iterator[tuple[ast.expr, bool]]:
+    def _candidates(self, source: WordingPlace, body: list[ast.stmt]) -> Iterator[tuple[ast.expr, bool]]:
         """Expressions that may be the text, in the order of the file; and whether each begins a text."""
         for node in _walk(body):
-            for value in self._values(place, node):
+            for value in self._values(source, node):
                 if self._is_text(value):
                     yield value, not isinstance(node, ast.AugAssign)
 
-    def _values(self, place: WordingPlace, node: ast.AST) -> list[ast.expr]:
+    def _values(self, source: WordingPlace, node: ast.AST) -> list[ast.expr]:
         """The expressions of a node that stand where the place says."""
-        if place.variable and isinstance(node, ast.Assign | ast.AugAssign):
+        if source.variable and isinstance(node, ast.Assign | ast.AugAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            named = any(isinstance(target, ast.Name) and target.id == place.variable for target in targets)
+            named = any(isinstance(target, ast.Name) and target.id == source.variable for target in targets)
             return [node.value] if named else []
-        if place.returned and isinstance(node, ast.Return) and node.value is not None:
+        if source.returned and isinstance(node, ast.Return) and node.value is not None:
             return [node.value]
-        if place.call and isinstance(node, ast.Call) and ast.unparse(node.func) == place.call:
+        if source.call and isinstance(node, ast.Call) and ast.unparse(node.func) == source.call:
             return [
                 element
                 for argument in node.args
                 for element in (argument.elts if isinstance(argument, ast.List) else [argument])
             ]
-        if place.entry and isinstance(node, ast.Dict):
+        if source.entry and isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
             return [
-                value for name, value in pairs if isinstance(name, ast.Constant) and name.value == place.entry
+                value
+                for name, value in pairs
+                if isinstance(name, ast.Constant) and name.value == source.entry
             ]
         return []
 
@@ -160,53 +162,54 @@ class _Module:
             isinstance(node, ast.Constant) and isinstance(node.value, str)
         )
 
-    def _text(self, node: ast.expr, key: str, place: WordingPlace) -> str:
+    def _text(self, node: ast.expr, key: str, source: WordingPlace) -> str:
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return self._text(node.left, key, place) + self._text(node.right, key, place)
+            return self._text(node.left, key, source) + self._text(node.right, key, source)
         if isinstance(node, ast.Name) and node.id in self._constants:
-            return self._text(self._constants[node.id], key, place)
+            return self._text(self._constants[node.id], key, source)
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            return self._literal(node.value, key, place) if not place.formatted else node.value
+            return self._literal(node.value, key, source) if not source.formatted else node.value
         if isinstance(node, ast.JoinedStr):
-            return "".join(self._piece(value, key, place) for value in node.values)
-        raise self._missing(key, place, f"line {node.lineno} is no plain text")
+            return "".join(self._piece(value, key, source) for value in node.values)
+        raise self._missing(key, source, f"line {node.lineno} is no plain text")
 
-    def _piece(self, node: ast.expr, key: str, place: WordingPlace) -> str:
+    def _piece(self, node: ast.expr, key: str, source: WordingPlace) -> str:
         if isinstance(node, ast.Constant):
-            return self._literal(str(node.value), key, place)
+            return self._literal(str(node.value), key, source)
         expression = ast.unparse(node.value) if isinstance(node, ast.FormattedValue) else ast.unparse(node)
-        return self._placeholder(expression, key, place)
+        return self._placeholder(expression, key, source)
 
-    def _placeholder(self, expression: str, key: str, place: WordingPlace) -> str:
-        if expression not in place.fills:
-            known = ", ".join(place.fills) or "none"
+    def _placeholder(self, expression: str, key: str, source: WordingPlace) -> str:
+        if expression not in source.fills:
+            known = ", ".join(source.fills) or "none"
             raise self._missing(
-                key, place, f"it fills in '{expression}', which is not known (known: {known})"
+                key, source, f"it fills in '{expression}', which is not known (known: {known})"
             )
-        return f"{{{place.fills[expression]}}}"
+        return f"{{{source.fills[expression]}}}"
 
-    def _unformat(self, text: str, key: str, place: WordingPlace) -> str:
+    def _unformat(self, text: str, key: str, source: WordingPlace) -> str:
         try:
             pieces = list(string.Formatter().parse(text))
         except ValueError as error:
-            raise self._missing(key, place, f"it is no template for str.format ({error})") from None
+            raise self._missing(key, source, f"it is no template for str.format ({error})") from None
         return "".join(
-            self._literal(literal, key, place) + ("" if name is None else self._placeholder(name, key, place))
+            self._literal(literal, key, source)
+            + ("" if name is None else self._placeholder(name, key, source))
             for literal, name, _, _ in pieces
         )
 
-    def _literal(self, text: str, key: str, place: WordingPlace) -> str:
+    def _literal(self, text: str, key: str, source: WordingPlace) -> str:
         """Plain text, which must not hold what would become a placeholder."""
-        clash = [name for name in find_placeholders(text) if name in place.fills.values()]
+        clash = [name for name in find_placeholders(text) if name in source.fills.values()]
         if clash:
-            raise self._missing(key, place, f"its text holds {{{clash[0]}}}, which Vivant would fill in")
+            raise self._missing(key, source, f"its text holds {{{clash[0]}}}, which Vivant would fill in")
         return text
 
-    def _missing(self, key: str, place: WordingPlace, why: str) -> DataError:
-        kinds = {"variable": place.variable, "call of": place.call, "entry": place.entry}
+    def _missing(self, key: str, source: WordingPlace, why: str) -> DataError:
+        kinds = {"variable": source.variable, "call of": source.call, "entry": source.entry}
         what = next((f"{kind} `{name}`" for kind, name in kinds.items() if name), "returned text")
-        symbol = f"{place.symbol}: {what}" if place.symbol else what
-        branch = f" in `if {place.when}`" if place.when else ""
+        symbol = f"{source.symbol}: {what}" if source.symbol else what
+        branch = f" in `if {source.when}`" if source.when else ""
         label = f" for '{key}'" if key else ""
         return DataError(f"{self._file}, {symbol}{branch}{label}: {why}; {self._remedy}")
 

@@ -105,7 +105,7 @@ def find_program() -> str:
     return shlex.quote(str(beside)) if beside.exists() else f"{shlex.quote(sys.executable)} -m vivant"
 
 
-def list_next_commands(out: Path, program: str, found: Sequence[FoundModel]) -> list[str]:
+def list_next_commands(out: Path, program: str, models: Sequence[FoundModel]) -> list[str]:
     """Three commands that work as printed, each with a line that says what for; how to put `vivant` on PATH."""
     folder = shlex.quote(str(out))
     steps = [
@@ -115,10 +115,10 @@ def list_next_commands(out: Path, program: str, found: Sequence[FoundModel]) -> 
             "run mime/mcq --data mini --model vivant/tiny --control shuffled",
         ),
     ]
-    if found:
-        arguments = " ".join(map(shlex.quote, found[0].arguments))
+    if models:
+        arguments = " ".join(map(shlex.quote, models[0].arguments))
         steps.append(
-            (f"A real model, {found[0].where}:", f"run mime/mcq --data mini --limit 20 --model {arguments}")
+            (f"A real model, {models[0].where}:", f"run mime/mcq --data mini --limit 20 --model {arguments}")
         )
     else:
         steps.append(

@@ -33,8 +33,8 @@ def with_run_options(*without: str) -> Callable[[Callable[..., None]], Callable[
     def make(arguments: dict[str, Any]) -> RunOptions:
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}
         values["permute"] = parse_permute(values["permute"])
-        given = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
-        return make_options(**given)
+        explicit = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
+        return make_options(**explicit)
 
     parameters["ctx"] = inspect.Parameter("ctx", KEYWORD, annotation=typer.Context)
     return lambda command: add_parameters(command, parameters, "options", make)

@@ -199,11 +199,11 @@ def _list_forms(grid: _Grid, optional: Sequence[str], width: int) -> Iterator[_G
     dropped: list[str] = []
     names = {short: head for head, short in SHORT_HEADS.items()}
     for name in optional:
-        shown = next((head for head in grid.heads if name in (head, names.get(head))), None)
-        if shown is None:
+        head_shown = next((head for head in grid.heads if name in (head, names.get(head))), None)
+        if head_shown is None:
             continue
         dropped.append(name)
-        grid = grid.without([shown])
+        grid = grid.without([head_shown])
         note = f"Left out to fit {width} columns: {', '.join(dropped)} (a wider window shows all)."
         smaller = structs.replace(grid, notes=(*grid.notes, note))
         yield smaller

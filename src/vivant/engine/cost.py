@@ -44,16 +44,16 @@ class CostEstimate(Struct, kw_only=True):
 
     def describe(self) -> str:
         """In one sentence."""
-        asked = f"{self.requests:,} request{'s' if self.requests != 1 else ''}"
+        requests = f"{self.requests:,} request{'s' if self.requests != 1 else ''}"
         if self.price is None:
             return (
-                f"Estimate: {asked}, about {self.tokens_in:,} tokens in, at most {self.tokens_out:,} out. "
+                f"Estimate: {requests}, about {self.tokens_in:,} tokens in, at most {self.tokens_out:,} out. "
                 f"No price is known for {self.model}; --prices FILE gives one"
             )
         dated = f"prices of {self.price.as_of}" if self.price.as_of else "prices without a date"
         room = f", {_format_amount(self.thinking)} of it room for thoughts" if self.thinking else ""
         amount = f"{_format_amount(self.cost)} {self.price.currency}"
-        return f"Estimate: at most about {amount} for {asked}{room} ({dated})"
+        return f"Estimate: at most about {amount} for {requests}{room} ({dated})"
 
 
 def _format_amount(amount: float) -> str:

@@ -26,8 +26,8 @@ def find_price_by_name(name: str, server: str, file: str | None = None) -> Price
     sources = list_price_sources(file)
     if is_own_server(server):
         sources = [source for source in sources if source.origin != "bundled"]
-    found = find_price_entry(names_to_look_up(name, server), sources)
-    return None if found is None else make_price(*found)
+    entry = find_price_entry(names_to_look_up(name, server), sources)
+    return None if entry is None else make_price(*entry)
 
 
 def make_price(source: PriceSource, entry: str) -> Price:

@@ -33,8 +33,8 @@ def apply_recipe(recipe: RowRecipe, values: Mapping[str, Any]) -> dict[str, Any]
     model = values.get("model")
     if model and sets.get("model", "").partition("/")[0] != model.partition("/")[0]:
         sets.pop("model_options", None)  # they are those of another backend
-    given = {name: value for name, value in values.items() if name != "model" or value}
-    merged = {**sets, **given, "recipe": recipe.name}
+    explicit = {name: value for name, value in values.items() if name != "model" or value}
+    merged = {**sets, **explicit, "recipe": recipe.name}
     for name in ("model_options", "task_options"):
         if name in sets and name in values:
             merged[name] = {**sets[name], **values[name]}

@@ -364,12 +364,12 @@ class Runner:
             self._denied += 1
             if self._denied < (_MAX_DENIED if self._succeeded else _MAX_DENIED_FIRST):
                 return Reply(status="error", error=str(error))
-            told = (
+            message = (
                 f"{self._denied} requests were denied in a row"
                 if self._succeeded
                 else f"{self._denied} requests were denied, and none was answered. Check key, model and address"
             )
-            raise ModelError(f"{error}: {told}. Run the same command to go on") from error
+            raise ModelError(f"{error}: {message}. Run the same command to go on") from error
 
     def _note_return(self) -> None:
         """The server answers, perhaps after an absence."""

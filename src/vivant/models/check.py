@@ -130,8 +130,8 @@ async def _try(asking: Awaitable[Reply]) -> tuple[Trial, bool]:
 def build_question(*, pictures: bool = True) -> Request:
     """The tiny request."""
     listed = "\n".join(f"{option.name}. {option.text}" for option in _OPTIONS)
-    asked = "What colour fills this picture?" if pictures else "What colour is a ripe tomato?"
-    text = Text(f"{asked}\n{listed}\nAnswer with the letter alone.")
+    question = "What colour fills this picture?" if pictures else "What colour is a ripe tomato?"
+    text = Text(f"{question}\n{listed}\nAnswer with the letter alone.")
     parts = (_red_picture(), text) if pictures else (text,)
     return Request(
         turns=(Turn("user", parts),),

@@ -45,8 +45,8 @@ class FoundModel(Struct, frozen=True):
 def find_local_models(ports: Mapping[int, str] = PORTS) -> list[FoundModel]:
     """Models on servers of this machine first, then small ones in the hub's cache."""
     with ThreadPoolExecutor(len(ports)) as pool:
-        found = list(pool.map(lambda item: _ask_server(*item), ports.items()))
-    return [model for model in found if model is not None] + _find_cached_models()
+        models = list(pool.map(lambda item: _ask_server(*item), ports.items()))
+    return [model for model in models if model is not None] + _find_cached_models()
 
 
 def _ask_server(port: int, usual: str) -> FoundModel | None:
@@ -70,15 +70,15 @@ def _find_cached_models() -> list[FoundModel]:
     if find_spec("torch") is None or find_spec("transformers") is None:
         return []
     hub = os.environ.get("HF_HUB_CACHE") or f"{os.environ.get('HF_HOME') or '~/.cache/huggingface'}/hub"
-    found = []
+    models = []
     for config in sorted(Path(hub).expanduser().glob("models--*/snapshots/*/config.json")):
         weights = list(config.parent.glob("*.safetensors"))
         size = sum(file.stat().st_size for file in weights)
         if not weights or size > _MOST_BYTES or not _takes_pictures(config):
             continue
         name = config.parents[2].name.removeprefix("models--").replace("--", "/")
-        found.append(FoundModel("in the hub's cache", (f"transformers/{name}",)))
-    return found
+        models.append(FoundModel("in the hub's cache", (f"transformers/{name}",)))
+    return models
 
 
 def _takes_pictures(config: Path) -> bool:

@@ -124,9 +124,9 @@ class Gemini(HttpModel):
         return merge_fields(body, self._extra)
 
 
-def _parse_budget(value: Any, said: ThinkingOptions) -> ThinkingOptions:
+def _parse_budget(value: Any, options: ThinkingOptions) -> ThinkingOptions:
     """`--model-option thinking_budget=N` in the words of the other providers: -1 leaves it to the model."""
-    if said.given:
+    if options.given:
         raise UsageError("--model-option thinking_budget is --thinking-tokens by another name; give one")
     try:
         tokens = int(value)

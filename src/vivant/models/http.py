@@ -89,8 +89,8 @@ class HttpClient:
         try:
             return parse_json(data)
         except ValueError as error:
-            where, shown = public_url(self.base_url), excerpt(self._redact(data))
-            raise TransientError(f"{where} sent something that is not JSON: {shown}") from error
+            where, text = public_url(self.base_url), excerpt(self._redact(data))
+            raise TransientError(f"{where} sent something that is not JSON: {text}") from error
 
     def address(self, path: str) -> str:
         """Where a path leads. A path on the server's root begins with `//`; of a whole URL that a server
@@ -218,8 +218,8 @@ def complete_url(url: str) -> str:
     if re.match(r"https?://[^/]", url, re.IGNORECASE) and _has_usable_port(url):
         return url
     meant = f"{scheme if scheme in ('http', 'https') else 'http' if local else 'https'}://{rest}"
-    shown = public_url(meant) if rest and _has_usable_port(meant) else "http://HOST:PORT/v1"
-    raise UsageError(f"'{url.partition('?')[0]}' is not an address of a server; write {shown}")
+    text = public_url(meant) if rest and _has_usable_port(meant) else "http://HOST:PORT/v1"
+    raise UsageError(f"'{url.partition('?')[0]}' is not an address of a server; write {text}")
 
 
 def _split_scheme(url: str) -> tuple[str, str]:

@@ -28,8 +28,8 @@ def read_any_form(reader: Reader) -> Reader:
         try:
             return reader(answer, where)
         except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
-            shown = str(answer)[:120]
-            raise TransientError(f"{where} sent an answer of an unknown form: {shown}") from error
+            excerpt = str(answer)[:120]
+            raise TransientError(f"{where} sent an answer of an unknown form: {excerpt}") from error
 
     return read
 

@@ -55,13 +55,13 @@ class SGLangEngine:
         room = self._settings["thinking_room"]
         prompts, pictures, videos = [], [], []
         for request in requests:
-            chat, shown, filmed = self._chat(request)
+            chat, images, filmed = self._chat(request)
             prompts.append(
                 self._processor.apply_chat_template(
                     chat, add_generation_prompt=True, tokenize=False, **self._settings["chat_template_kwargs"]
                 )
             )
-            pictures.append(shown)
+            pictures.append(images)
             videos.append(filmed)
         outputs = self._engine.generate(
             prompt=prompts,

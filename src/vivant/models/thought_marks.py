@@ -108,8 +108,8 @@ def _closes_alone(text: str, marks: tuple[ThoughtMark, ...]) -> bool:
 
 def _find_closing(text: str, marks: tuple[ThoughtMark, ...]) -> ThoughtMark | None:
     """The closing mark that comes first."""
-    places = [(text.index(mark.close), mark) for mark in marks if not mark.paired and mark.close in text]
-    return min(places, key=lambda place: place[0])[1] if places else None
+    positions = [(text.index(mark.close), mark) for mark in marks if not mark.paired and mark.close in text]
+    return min(positions, key=lambda place: place[0])[1] if positions else None
 
 
 def _unwrap(text: str, marks: tuple[ThoughtMark, ...]) -> str:

@@ -57,8 +57,8 @@ class VLLMEngine:
         others = [index for index in range(len(requests)) if index not in set(videos)]
         for indices, run in ((others, self._chat), (videos, self._generate)):
             if indices:
-                asked = [requests[index] for index in indices]
-                outputs = run(asked, [self._parameters(request) for request in asked])
+                chosen = [requests[index] for index in indices]
+                outputs = run(chosen, [self._parameters(request) for request in chosen])
                 replies |= {
                     index: read_output(output) for index, output in zip(indices, outputs, strict=True)
                 }

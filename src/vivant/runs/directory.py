@@ -255,8 +255,8 @@ def _package_versions() -> dict[str, str]:
         except PackageNotFoundError:
             versions[name] = "absent"
             continue
-        found = re.search(r"^Version: *(\S+)", text, re.MULTILINE)
-        versions[name] = found[1] if found else version(name)
+        match = re.search(r"^Version: *(\S+)", text, re.MULTILINE)
+        versions[name] = match[1] if match else version(name)
     return versions
 
 

@@ -306,10 +306,10 @@ def _published_notes(
     rows: Sequence[Row], tasks: set[str], selections: Mapping[str, PublishedSelection]
 ) -> list[str]:
     """What belongs to the published rows shown; where none fits the table's groups, how to see them."""
-    shown = {row.benchmark for row in rows if row.source != "measured"}
+    benchmarks = {row.benchmark for row in rows if row.source != "measured"}
     notes: list[str] = []
     for name, selection in selections.items():
-        if name in shown or not selection.rows:
+        if name in benchmarks or not selection.rows:
             notes += selection.notes
             continue
         groups = {",".join(sorted(figure.group)) for figure in selection.rows if figure.task in tasks}

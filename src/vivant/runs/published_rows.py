@@ -73,15 +73,15 @@ def select_published(
         for run in own
     }
     if choice == "exact":
-        shown = {row for (row, _), found in differences.items() if not found and recipes[row].wording}
-        figures = [figure for figure in figures if (figure.model, figure.style) in shown]
+        matching = {row for (row, _), changes in differences.items() if not changes and recipes[row].wording}
+        figures = [figure for figure in figures if (figure.model, figure.style) in matching]
         if not figures:
             note = (
                 f"No published row of {benchmark.title} was asked as these runs were, so none is shown. "
                 f"vivant recipes {benchmark.name} lists how each was asked."
             )
             return PublishedSelection((), (note,))
-        return PublishedSelection(tuple(figures), (_describe_unstated(recipes, shown),))
+        return PublishedSelection(tuple(figures), (_describe_unstated(recipes, matching),))
     return PublishedSelection(
         tuple(figures), tuple(_describe_differences(benchmark, own, recipes, differences))
     )
@@ -90,7 +90,7 @@ def select_published(
 def _compare_scoring(benchmark: Benchmark, recipe: RowRecipe, run: Run) -> list[RecipeDifference]:
     """Where a run's replies were read by another rule than the row's, in the protocol `paper`."""
     header = run.dir.score_header("paper")
-    found: list[RecipeDifference] = []
+    differences: list[RecipeDifference] = []
     for task in run.manifest.tasks:
         if task.partition("/")[0] != benchmark.name or not recipe.scoring:
             continue
@@ -100,8 +100,8 @@ def _compare_scoring(benchmark: Benchmark, recipe: RowRecipe, run: Run) -> list[
             for settings in ({**benchmark.settings, **values}, recipe.scoring)
         )
         if here != there:
-            found.append(RecipeDifference("scoring", here, there))
-    return found
+            differences.append(RecipeDifference("scoring", here, there))
+    return differences
 
 
 def uses_mini(runs: Iterable[Run], benchmark: str) -> bool:
@@ -114,9 +114,9 @@ def uses_mini(runs: Iterable[Run], benchmark: str) -> bool:
     )
 
 
-def _describe_unstated(recipes: dict[tuple[str, str], RowRecipe], shown: set[tuple[str, str]]) -> str:
+def _describe_unstated(recipes: dict[tuple[str, str], RowRecipe], rows: set[tuple[str, str]]) -> str:
     fields = ("media", "frames", "reply_limit", "temperature")
-    missing = {FIELDS[f] for row in shown for f in fields if recipes[row].fields.get(f) is None}
+    missing = {FIELDS[f] for row in rows for f in fields if recipes[row].fields.get(f) is None}
     tail = (
         f" Not stated by the original, and so not compared: {', '.join(sorted(missing))}." if missing else ""
     )
@@ -140,8 +140,8 @@ def _describe_differences(
     # A style of its own is another row, not another way of asking the same one.
     styles = {run.manifest.style for run in runs}
     compared = {
-        key: found
-        for key, found in differences.items()
+        key: changes
+        for key, changes in differences.items()
         if recipes[key[0]].sets.get("style", key[0][1]) in styles
     }
     for field, title in TITLES.items():
@@ -152,8 +152,8 @@ def _describe_differences(
         known = {
             key: f for key, f in compared.items() if field == "items" or recipes[key[0]].status != NOT_STATED
         }
-        for (row, run), found in known.items():
-            for difference in found:
+        for (row, run), changes in known.items():
+            for difference in changes:
                 if difference.field == field:
                     here.setdefault(difference.here, []).append(run)
                     there.setdefault(difference.there, []).append(row[0])

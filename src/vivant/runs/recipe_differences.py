@@ -46,15 +46,15 @@ def list_recipe_differences(
     benchmark = registry.get(recipe.benchmark)
     tasks = [task for task in settings.tasks if task.partition("/")[0] == recipe.benchmark]
     sets = recipe.sets
-    found: list[RecipeDifference] = []
+    differences: list[RecipeDifference] = []
 
     def compare(name: str, here: Any, there: Any) -> None:
         if here != there:
-            found.append(RecipeDifference(name, str(here), str(there)))
+            differences.append(RecipeDifference(name, str(here), str(there)))
 
     if "style" in sets:
         compare("style", settings.style, sets["style"])
-    _compare_media(found, recipe, settings)
+    _compare_media(differences, recipe, settings)
     variant = {option.key: option.default for option in benchmark.task_options} | dict(settings.variant)
     for name in ("order", "demonstrations"):
         if name in sets.get("task_options", {}) and (name == "order" or settings.style == "few-shot"):
@@ -64,10 +64,10 @@ def list_recipe_differences(
         compare("reply_limit", _describe_limit(decoding), _describe_limit(wanted))
     if "temperature" in sets:
         compare("temperature", _describe_temperature(decoding), _describe_temperature(wanted))
-    _compare_wording(found, recipe, settings, tasks, benchmark)
+    _compare_wording(differences, recipe, settings, tasks, benchmark)
     if planned is not None:
-        _compare_items(found, recipe, planned)
-    return found
+        _compare_items(differences, recipe, planned)
+    return differences
 
 
 def list_recipe_notes(recipe: RowRecipe, settings: RunSettings, planned: Mapping[str, int]) -> list[str]:
@@ -85,7 +85,7 @@ def list_recipe_notes(recipe: RowRecipe, settings: RunSettings, planned: Mapping
     return notes
 
 
-def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: RunSettings) -> None:
+def _compare_media(differences: list[RecipeDifference], recipe: RowRecipe, settings: RunSettings) -> None:
     """What of a video was sent, and how."""
     sets = recipe.sets
     expected = make_frame_policy(sets)
@@ -93,24 +93,24 @@ def _compare_media(found: list[RecipeDifference], recipe: RowRecipe, settings: R
     wanted = sets.get("video_as") == "native"
     if recipe.fields.get("media") is not None and native is not None and native != wanted:
         names = {True: "the video itself", False: "frames"}
-        found.append(RecipeDifference("media", names[native], names[wanted]))
+        differences.append(RecipeDifference("media", names[native], names[wanted]))
     if settings.control != "none":
-        found.append(RecipeDifference("media", f"control {settings.control}", "none"))
+        differences.append(RecipeDifference("media", f"control {settings.control}", "none"))
     if any(name in sets for name in _FRAME_OPTIONS):
         here, there = describe_frames(settings.frames), describe_frames(expected)
         if here != there:
-            found.append(RecipeDifference("frames", here, there))
+            differences.append(RecipeDifference("frames", here, there))
     if "longest_side" in sets or "jpeg_quality" in sets:
         here, there = _describe_size(settings.frames), _describe_size(expected)
         if here != there:
-            found.append(RecipeDifference("size", here, there))
+            differences.append(RecipeDifference("size", here, there))
     for option, field in (("detail", "detail"), ("max_pixels", "size")):
         value, wanted_value = settings.model.get(option), sets.get("model_options", {}).get(option)
         if wanted_value is not None and value != wanted_value:
             unit = " pixels in all at most" if option == "max_pixels" else ""
             absent = _describe_size(settings.frames) if option == "max_pixels" else "not sent"
             here = absent if value is None else f"{value}{unit}"
-            found.append(RecipeDifference(field, here, f"{wanted_value}{unit}"))
+            differences.append(RecipeDifference(field, here, f"{wanted_value}{unit}"))
 
 
 _NATIVE = {True: True, "native": True, "file": True, "video": True, False: False, "images": False}
@@ -151,7 +151,7 @@ def _describe_temperature(decoding: Decoding) -> str:
 
 
 def _compare_wording(
-    found: list[RecipeDifference],
+    differences: list[RecipeDifference],
     recipe: RowRecipe,
     settings: RunSettings,
     tasks: Sequence[str],
@@ -169,17 +169,21 @@ def _compare_wording(
         if text is None or wording_digest(text) != words[key].sha256:
             ours.append("Vivant's own" if text is None else "a text of the user's")
     if ours:
-        found.append(RecipeDifference("wording", ours[0], "the original's"))
+        differences.append(RecipeDifference("wording", ours[0], "the original's"))
 
 
-def _compare_items(found: list[RecipeDifference], recipe: RowRecipe, planned: Mapping[str, int]) -> None:
+def _compare_items(
+    differences: list[RecipeDifference], recipe: RowRecipe, planned: Mapping[str, int]
+) -> None:
     items = load_recipes(recipe.benchmark).items
     own = {task: n for task, n in planned.items() if task.partition("/")[0] == recipe.benchmark}
     if recipe.benchmark in items:  # a total over all tasks
         total = sum(own.values())
         if total != items[recipe.benchmark]:
-            found.append(RecipeDifference("items", f"{total:,} questions", f"{items[recipe.benchmark]:,}"))
+            differences.append(
+                RecipeDifference("items", f"{total:,} questions", f"{items[recipe.benchmark]:,}")
+            )
         return
     for task, number in own.items():
         if task in items and number != items[task]:
-            found.append(RecipeDifference("items", f"{task}: {number:,} questions", f"{items[task]:,}"))
+            differences.append(RecipeDifference("items", f"{task}: {number:,} questions", f"{items[task]:,}"))

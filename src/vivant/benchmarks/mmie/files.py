@@ -59,19 +59,19 @@ def find_files(root: Path, name: str = "", *, answers: bool = False) -> list[Pat
 
 def _list_candidates(root: Path) -> list[Path]:
     """Data files by name, those nearest to the folder first; pictures' folders are not looked into."""
-    found: list[Path] = []
+    paths: list[Path] = []
     for folder, folders, names in os.walk(root):
         here = Path(folder)
         depth = len(here.relative_to(root).parts)
         folders[:] = sorted(
             name for name in folders if depth < _DEPTH and name != IMAGES and not name.startswith(".")
         )
-        found += [
+        paths += [
             here / name
             for name in sorted(names)
             if name.endswith(SUFFIXES) and name not in _NOT_DATA and not name.startswith(".")
         ]
-    return found
+    return paths
 
 
 def _check_shards(files: Sequence[Path]) -> None:

@@ -34,10 +34,10 @@ def build_benchmark(data: ReportData, name: str) -> list[Block]:
     for figure in _choose_figures(benchmark, parts):
         chosen = [p for p in parts if not figure.tasks or p.task.partition("/")[2] in figure.tasks]
         blocks += _build_figure(data, benchmark, figure, chosen)
-    shown = data.selections[name].restrict(benchmark)
+    restricted = data.selections[name].restrict(benchmark)
     for number, (short, title) in enumerate(benchmark.tables.layouts.items()):
         try:
-            table = benchmark.tables.build(shown, short, parts, data.protocol)
+            table = benchmark.tables.build(restricted, short, parts, data.protocol)
         except VivantError as error:
             # A table about people or pictures that these runs do not have is no reason to lose the others.
             blocks.append(Paragraph(f"{title}: not drawn. ", str(error), "absent"))

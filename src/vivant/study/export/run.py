@@ -124,6 +124,6 @@ def _build_record(
 def _match_options(options: Sequence[str], texts: Sequence[str]) -> list[int]:
     """The place of each of an item's options among the sample's; a text that stands twice takes both places in turn."""
     left: dict[str, list[int]] = {}
-    for place, text in enumerate(texts):
-        left.setdefault(text, []).append(place)
+    for index, text in enumerate(texts):
+        left.setdefault(text, []).append(index)
     return [left[option].pop(0) for option in options]

@@ -115,14 +115,14 @@ class CrawlReader:
             return 0
         if depth >= _DEEPEST:
             return 0
-        counts = [(place, value, self._walk(value, source, place, depth + 1)) for place, value in children]
+        counts = [(label, value, self._walk(value, source, label, depth + 1)) for label, value in children]
         number = sum(count for _, _, count in counts)
         if keyed and number:
             # Beside records, in a list or under ids, stands what should be one.
-            for place, value, count in counts:
+            for label, value, count in counts:
                 if not count and value not in ([], {}):
                     number += 1
-                    self._writer.leave(source, place, f"{UNKNOWN}{_describe(value)}", kind=UNKNOWN)
+                    self._writer.leave(source, label, f"{UNKNOWN}{_describe(value)}", kind=UNKNOWN)
         return number
 
     def _take(self, record: Mapping[str, Any], source: str, location: str) -> bool:

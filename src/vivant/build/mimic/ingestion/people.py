@@ -103,8 +103,8 @@ class NameBook:
         rows = pc.unique(pc.list_parent_indices(words).filter(hit))
         if not len(rows):
             return column
-        found = column.take(rows).to_pylist()
-        cleaned = pa.array([self.text(text) for text in found], column.type)
+        names = column.take(rows).to_pylist()
+        cleaned = pa.array([self.text(text) for text in names], column.type)
         mask = pc.is_in(pa.array(range(len(column)), pa.int64()), value_set=rows.cast(pa.int64()))
         return pc.replace_with_mask(column, mask, cleaned)
 
