@@ -61,9 +61,10 @@ def resident() -> float:
 def run(pipe: Any, questions: str, out: str, url: str) -> None:
     """Evaluate, and report memory at every tenth of the way."""
     from vivant.core.types import Record
-    from vivant.engine import evaluation
+    from vivant.engine import run_execution
     from vivant.engine.options import RunOptions
     from vivant.engine.progress import LineProgress
+    from vivant.engine.run_planning import plan_run
 
     marks: list[float] = []
 
@@ -74,7 +75,7 @@ def run(pipe: Any, questions: str, out: str, url: str) -> None:
             if counts.done % max(1, counts.total // 10) == 0:
                 marks.append(resident())
 
-    evaluation.open_progress = lambda total, done: Watching(total, done, sys.stderr)
+    run_execution.open_progress = lambda total, done: Watching(total, done, sys.stderr)
     options = RunOptions(selectors=(questions,), model="first", out=out)
     if url:
         options = RunOptions(
@@ -86,10 +87,10 @@ def run(pipe: Any, questions: str, out: str, url: str) -> None:
             rpm=10_000_000,
             budget_tokens=10**12,
         )
-    prepared = evaluation.plan_run(options)
+    prepared = plan_run(options)
     ready = resident()
     began = time.perf_counter()
-    evaluation.run_plan(prepared, options)
+    run_execution.run_plan(prepared, options)
     pipe.send((ready, marks, time.perf_counter() - began))
 
 

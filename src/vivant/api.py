@@ -168,8 +168,8 @@ def plan(selectors: str | Sequence[str], model: str, **options: Unpack[RunArgume
         model: As for `evaluate`.
         options: Everything else that `evaluate` takes.
     """
-    from vivant.engine.evaluation import plan_run
     from vivant.engine.plan_table import build_plan_table
+    from vivant.engine.run_planning import plan_run
 
     run_options = make_options(selectors=selectors, model=model, **options)
     return build_plan_table(plan_run(run_options, needs_key=False), run_options)

@@ -204,7 +204,7 @@ def test_a_misspelt_prompt_name_is_an_error_everywhere(name: str) -> None:
 
 
 def test_differences_are_named_field_by_field() -> None:
-    from vivant.engine.evaluation import plan_run
+    from vivant.engine.run_planning import plan_run
 
     recipe = find_recipe("mime", "paper/gpt-4o-mini")
     url = "http://127.0.0.1:9/v1"

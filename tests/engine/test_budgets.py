@@ -17,10 +17,11 @@ from tests.support.helpers import questions, vivant
 from vivant.core.errors import UsageError
 from vivant.core.types import Picture, Record, Reply, Text, Turn
 from vivant.engine.budget import Meter, Price, RunBudget
-from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.option_parsing import parse_duration
 from vivant.engine.options import RunOptions
 from vivant.engine.prices import find_price
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.engine.tokens import Estimator, RequestSize, TokenUsage, count_text_tokens, measure_request
 from vivant.models.base import Model
 from vivant.models.model_table import PictureTokens

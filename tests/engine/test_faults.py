@@ -14,9 +14,11 @@ import pytest
 
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
-from vivant.engine.evaluation import evaluate, plan_run, run_plan
+from vivant.engine.evaluation import evaluate
 from vivant.engine.options import RunOptions
 from vivant.engine.retry import RetryPolicy
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.models.base import ModelError
 from vivant.runs.log import read_log
 from vivant.runs.run import Run

@@ -16,8 +16,9 @@ from tests.support.helpers import questions
 from vivant.core.types import Record, Reply
 from vivant.engine.budget import Meter
 from vivant.engine.concurrency import AdaptiveLimit, Admission
-from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.rate_limit import RateLimit
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.engine.runner import RunOutcome
 from vivant.engine.tokens import RequestSize
 from vivant.runs.run import Run
@@ -128,7 +129,7 @@ def run_with(path: Path, server: FaultServer, out: Path, meter: Meter, **more: A
     """A run with a meter of the test's own: windows of a minute are too long for tests."""
     options = options_for(path, server, out, **more)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vivant.engine.evaluation.create_meter", lambda _model, _options: meter)
+        patch.setattr("vivant.engine.run_execution.create_meter", lambda _model, _options: meter)
         return run_plan(plan_run(options), options)
 
 

@@ -21,10 +21,12 @@ from tests.support.helpers import logged_messages, questions
 from vivant.core.types import Record, Reply
 from vivant.engine import waiting
 from vivant.engine.budget import ESTIMATED, Meter, RunBudget, recorded_usage
-from vivant.engine.evaluation import evaluate, plan_run, run_plan
+from vivant.engine.evaluation import evaluate
 from vivant.engine.rate_limit import RateLimit
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.retry import RetryPolicy
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.models.base import DeniedError, ModelError
 from vivant.runs.log import read_log
 from vivant.runs.run import Run

@@ -14,9 +14,10 @@ from tests.support.helpers import questions
 from vivant.core.errors import UsageError
 from vivant.core.option_specs import declared_options
 from vivant.core.types import Decoding, FramePolicy
-from vivant.engine.evaluation import evaluate, plan_run
+from vivant.engine.evaluation import evaluate
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
+from vivant.engine.run_planning import plan_run
 from vivant.runs.settings import RunSettings
 
 OPTIONS = declared_options(RunOptions)

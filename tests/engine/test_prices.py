@@ -18,9 +18,11 @@ from vivant.api import plan
 from vivant.cli.models import app
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost, estimate_cost
-from vivant.engine.evaluation import evaluate, plan_run, run_plan
+from vivant.engine.evaluation import evaluate
 from vivant.engine.options import RunOptions
 from vivant.engine.prices import find_price
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.models.price_table import load_bundled_prices, update_user_prices, user_price_file
 
 

@@ -21,10 +21,11 @@ from tests.support.helpers import logged_messages, questions
 from tests.support.media_kit import make_video
 from vivant.core.errors import UsageError
 from vivant.core.types import Image, Job, Message, Text
-from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.engine.ray_worker import RayWorker, WorkerAnswer, WorkerCall, WorkerSetup, WorkerStarted
 from vivant.engine.retry import RetryPolicy
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.runs.log import read_log
 
 pytest.importorskip("ray")

@@ -14,9 +14,11 @@ from tests.support.helpers import logged_messages, questions
 from tests.support.standin import Answer, Standin, gemini, openai
 from vivant.core.errors import UsageError
 from vivant.core.table import render
-from vivant.engine.evaluation import evaluate, plan_run, run_plan
+from vivant.engine.evaluation import evaluate
 from vivant.engine.option_parsing import make_options
 from vivant.engine.retry import RetryPolicy
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.reporting.usage import describe_usage
 from vivant.runs.directory import RunError
 from vivant.runs.overview import build_overview

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import plan_run
 from vivant.engine.options import RunOptions
+from vivant.engine.run_planning import plan_run
 from vivant.models.tokenizer import load_tokenizer
 
 

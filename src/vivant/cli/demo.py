@@ -17,8 +17,9 @@ from typer import Option
 
 from vivant.cli.help import CommandApp
 from vivant.cli.output import logger, print_table, say
-from vivant.engine.evaluation import PlannedRun, open_progress, plan_run, run_plan
 from vivant.engine.options import RunOptions
+from vivant.engine.run_execution import open_progress, run_plan
+from vivant.engine.run_planning import PlannedRun, plan_run
 from vivant.models.discovery import FoundModel, find_local_models
 from vivant.reporting.demo import SELECTORS, build_demo_table
 from vivant.reporting.html import write_report

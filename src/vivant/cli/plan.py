@@ -12,9 +12,9 @@ from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
-from vivant.engine.evaluation import plan_run
 from vivant.engine.options import RunOptions
 from vivant.engine.plan_table import build_plan_table
+from vivant.engine.run_planning import plan_run
 
 app = CommandApp()
 

@@ -16,8 +16,10 @@ from vivant.cli.output import ask_user, parse_protocol, print_run, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost
-from vivant.engine.evaluation import plan_run, run_human, run_plan
+from vivant.engine.evaluation import run_human
 from vivant.engine.options import QUESTIONS, RunOptions
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import plan_run
 from vivant.engine.runner import RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create

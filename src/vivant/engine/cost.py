@@ -17,8 +17,8 @@ from vivant.runs.directory import RunDir
 
 if TYPE_CHECKING:
     from vivant.engine.budget import Price
-    from vivant.engine.evaluation import PlannedRun
     from vivant.engine.options import RunOptions
+    from vivant.engine.run_planning import PlannedRun
 
 logger = logging.getLogger("vivant")
 _SAMPLES = 100

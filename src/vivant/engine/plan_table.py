@@ -5,9 +5,9 @@ from __future__ import annotations
 from vivant.core.table import Table
 from vivant.engine.budget import Price
 from vivant.engine.estimate import TaskEstimate, estimate_plan
-from vivant.engine.evaluation import PlannedRun
 from vivant.engine.options import RunOptions
 from vivant.engine.prices import costs_money, find_price
+from vivant.engine.run_planning import PlannedRun
 from vivant.runs.directory import RunDir
 from vivant.runs.log import read_log
 

@@ -120,8 +120,8 @@ class RayWorker:
 
     async def _open(self, setup: WorkerSetup) -> None:
         from vivant.core.paths import cache_root
-        from vivant.engine.evaluation import create_model
         from vivant.engine.options import RunOptions
+        from vivant.engine.run_planning import create_model
         from vivant.media import MediaLoader
 
         if os.access(setup.folder, os.X_OK):

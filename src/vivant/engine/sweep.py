@@ -17,8 +17,9 @@ from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
 from vivant.core.types import Video
 from vivant.engine.cost import Ask, announce_cost
-from vivant.engine.evaluation import PlannedRun, default_run_name, plan_run, run_plan
 from vivant.engine.options import RunOptions
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import PlannedRun, default_run_name, plan_run
 from vivant.runs.run import Run, common_protocol
 
 logger = logging.getLogger("vivant")

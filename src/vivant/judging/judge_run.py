@@ -27,9 +27,9 @@ from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
-from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
 from vivant.engine.reply_cache import ReplyCache, open_cache
+from vivant.engine.run_execution import open_progress, stop_on_interrupt
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import Model, ModelError

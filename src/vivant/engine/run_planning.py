@@ -1,0 +1,149 @@
+"""Plan a run: read the data, create the model, decide the run directory. Sends nothing, writes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.recipes import find_recipe
+from vivant.benchmarks.registry import Selection
+from vivant.core.errors import UsageError
+from vivant.engine.options import RunOptions
+from vivant.engine.plan import Plan, make_plan
+from vivant.models.base import Model
+from vivant.models.registry import create
+from vivant.runs.recipe_differences import list_recipe_notes
+from vivant.runs.settings import RunSettings
+
+if TYPE_CHECKING:
+    pass
+
+
+class PlannedRun(Struct, frozen=True):
+    """A plan with its model, before anything is sent."""
+
+    plan: Plan
+    model: Model
+    out: Path
+
+
+def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
+    """Read data, create the model, decide the run directory. Sends nothing, writes nothing.
+
+    Args:
+        options: what the user says about the run.
+        needs_key: whether a missing key is an error: not where nothing will be sent.
+    """
+    if not options.selectors:
+        raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
+    if not options.model:
+        raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
+    model = create_model(options, needs_key=needs_key)
+    if options.audio and not model.capabilities.audio:
+        raise UsageError(f"{model.name} takes no sound; leave out --audio")
+    task_options = registry.parse_task_options(options.selectors, options.task_options)
+    selections = registry.select(options.selectors, options.data, task_options.variant)
+    limits = {**options.limits, **task_options.limits}
+    style = options.style or selections[0].benchmark.styles[0]
+    tokenizer = model.tokenizer() if "max_context_len" in limits else None
+    if options.image_model:
+        described = _illustrated_style(selections)
+        style = options.style or described
+
+    def settings_for(data: Mapping[str, str]) -> RunSettings:
+        return RunSettings(
+            tasks=tuple(data),
+            model={**model.identity, **_request_changes(options, cut=tokenizer is not None)},
+            style=style,
+            data=data,
+            limits=limits,
+            variant=task_options.variant,
+            **options.recorded(),
+        )
+
+    plan = make_plan(selections, settings_for, tokenizer, options.prompts)
+    if options.recipe:
+        recipe = find_recipe(plan.tasks[0].benchmark.name, options.recipe)
+        planned = {task.task: len(task.chosen) for task in plan.tasks}
+        notes = list_recipe_notes(recipe, plan.settings, planned)
+        plan = msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
+    out = (
+        Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
+    )
+    return PlannedRun(plan, model, out)
+
+
+def _default_folder(name: str) -> Path:
+    """The run's folder in `runs`; one that an earlier version began under another name is found by its digest."""
+    folder = Path("runs") / name
+    if not folder.exists():
+        same = sorted(Path("runs").glob(f"*-{name.rpartition('-')[2]}/manifest.json"))
+        folder = next((file.parent for file in same if not file.parent.name.startswith("sweep-")), folder)
+    return folder
+
+
+def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
+    """What changes the requests to a model besides its own settings; empty as a rule."""
+    changes: dict[str, Any] = {"audio": True} if options.audio else {}
+    if options.on_too_large != "shrink":
+        changes["on_too_large"] = options.on_too_large
+    if cut:
+        changes["cut_by"] = "its tokenizer"
+    return changes
+
+
+def create_model(options: RunOptions, *, needs_key: bool = True) -> Model:
+    """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
+    model = create(options.model, msgspec.structs.replace(options.backend_options, needs_key=needs_key))
+    if options.answer_by == "loglik":
+        from vivant.models.likelihood import LikelihoodModel
+
+        model = LikelihoodModel(model)
+    if options.image_model:
+        from vivant.models.image_generation.base import create_image_generator
+        from vivant.models.image_generation.illustrated import IllustratedModel
+
+        model = IllustratedModel(
+            model, create_image_generator(options.image_model, options.image_backend_options)
+        )
+    return model
+
+
+def _illustrated_style(selections: Sequence[Selection]) -> str:
+    """The style in which a model describes pictures."""
+    for selection in selections:
+        if not selection.benchmark.illustrated_style:
+            raise UsageError(f"--image-model: answers to {selection.benchmark.name} hold no pictures")
+    return selections[0].benchmark.illustrated_style
+
+
+def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
+    """`mime-openai-gpt-4o-mini-cot-blind-16frames-1a2b3c4d`: a name per settings, so that the same command resumes.
+
+    What is not as by default is part of it, so that a list of runs says how they differ.
+    """
+    names = "+".join(
+        dict.fromkeys(
+            s.benchmark.name if s.benchmark.name != "jsonl" else s.tasks[0].partition("/")[2]
+            for s in selections
+        )
+    )
+    words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())
+    text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
+    slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
+    return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
+
+
+def _fingerprint_without_room(settings: RunSettings) -> str:
+    """The same for more room for thoughts, so that the same command with more of it resumes the run."""
+    thinking = {key: value for key, value in settings.model.get("thinking", {}).items() if key != "room"}
+    model = {key: value for key, value in settings.model.items() if key != "thinking"}
+    return msgspec.structs.replace(
+        settings, model={**model, **({"thinking": thinking} if thinking else {})}
+    ).fingerprint()
