@@ -12,7 +12,8 @@ import pytest
 from vivant.benchmarks import registry
 from vivant.benchmarks.milebench.tables import build_main_table
 from vivant.core.table import PIPED_WIDTH, Table, to_text
-from vivant.core.table_layout import SHORT_HEADS, layout_table, wrap_text
+from vivant.core.table_layout import SHORT_HEADS, layout_table
+from vivant.core.text_wrapping import wrap_text
 
 SNAPSHOTS = Path(__file__).with_name("snapshots")
 WIDTHS: tuple[int | None, ...] = (80, 100, 120, 200, None)

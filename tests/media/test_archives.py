@@ -6,13 +6,14 @@ import gzip
 import hashlib
 import io
 import tarfile
+import zipfile
 from pathlib import Path, PurePosixPath
 
 import pytest
 
 from vivant.core.errors import DataError
 from vivant.core.file_parts import check_parts, find_parts
-from vivant.media.archives import unpack_archive, unsafe_reason
+from vivant.media.archives import unpack_all, unpack_archive, unsafe_reason
 
 STEM = "videos.tar.part."
 
@@ -242,3 +243,39 @@ def test_unsafe_names() -> None:
     assert unsafe_reason("a\\..\\b")
     assert unsafe_reason("\\\\server\\x")
     assert unsafe_reason("d:/x")
+
+
+def test_zip_archives_and_pieces_are_unpacked_by_pattern(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a_01.zip", "w") as archive:
+        archive.writestr("data/x.mp4", b"video")
+        archive.writestr("__MACOSX/._x.mp4", b"junk")
+    whole = io.BytesIO()
+    with tarfile.open(fileobj=whole, mode="w") as tar:
+        member = tarfile.TarInfo("data/y.mp4")
+        member.size = 5
+        tar.addfile(member, io.BytesIO(b"other"))
+    data = whole.getvalue()
+    (tmp_path / "b.tar.part.aa").write_bytes(data[:700])
+    (tmp_path / "b.tar.part.ab").write_bytes(data[700:])
+    assert unpack_all(tmp_path, ["*.zip", "b.tar*"]) == 2
+    assert (tmp_path / "data" / "x.mp4").read_bytes() == b"video"
+    assert (tmp_path / "data" / "y.mp4").read_bytes() == b"other"
+    assert not (tmp_path / "__MACOSX").exists()
+    assert unpack_all(tmp_path, ["*.zip", "b.tar*"]) == 0  # all is there
+
+
+@pytest.mark.parametrize("name", ["../out.mp4", "/etc/out.mp4"])
+def test_a_zip_member_never_leaves_the_folder(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "a.zip", "w") as archive:
+        archive.writestr(name, b"x")
+    with pytest.raises(DataError, match="refused"):
+        unpack_all(folder, ["*.zip"])
+    assert list(tmp_path.iterdir()) == [folder]
+
+
+def test_a_damaged_zip_says_so(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 broken")
+    with pytest.raises(DataError, match=r"a\.zip: damaged or not readable .* fetch it again"):
+        unpack_all(tmp_path, ["*.zip"])

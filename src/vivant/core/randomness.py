@@ -39,7 +39,7 @@ def nth_permutation(order: Sequence[int], index: int) -> tuple[int, ...]:
     once at every place.
     """
     length = len(order)
-    if length < 2:
+    if length < 2 or index == 0:
         return tuple(order)
     block, turn = divmod(index % factorial(length), length)
     # A round is fixed by the order of all but the first; a stride coprime to their number visits them all.

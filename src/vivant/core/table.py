@@ -176,6 +176,11 @@ _LATEX = str.maketrans(
 )
 
 
+def escape_latex(text: str) -> str:
+    """A text as LaTeX prints it."""
+    return text.translate(_LATEX)
+
+
 def to_latex(table: Table) -> str:
     """A `booktabs` table that compiles as it is."""
     numeric = [is_numeric_column(table, i) for i in range(len(table.columns))]

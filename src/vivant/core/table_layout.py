@@ -17,11 +17,19 @@ A single word that is wider than the terminal, such as a path, keeps a line of i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, structs
+
+from vivant.core.text_wrapping import (
+    has_letters,
+    measure_longest_word,
+    measure_widest_line,
+    measure_width,
+    pad_text,
+    wrap_text,
+)
 
 if TYPE_CHECKING:
     from vivant.core.table import Table
@@ -52,7 +60,6 @@ _GAP, _MARGIN = 2, 1
 _MOST_HEAD_LINES, _MOST_CELL_LINES, _MOST_LINES_BESIDE_FIGURES = 4, 6, 2
 _MOST_SECTIONS = 0.75
 """Sections for each row, at most: more of them would make the table longer than it helps."""
-_GLUE = "\N{NO-BREAK SPACE}"
 
 
 class StyledLine(NamedTuple):
@@ -107,47 +114,6 @@ def layout_table(table: Table, width: int) -> list[StyledLine]:
     for note in (*notes, *table.notes):
         lines += [StyledLine(f"  {line}".rstrip(), NOTE) for line in wrap_text(note, width - 2)]
     return lines
-
-
-def wrap_text(text: str, width: int) -> list[str]:
-    """Lines of at most `width` columns, broken between words only; an empty text is one empty line."""
-    lines: list[str] = []
-    for paragraph in text.split("\n"):
-        line = ""
-        for word in _glue(paragraph).split(" "):
-            candidate = f"{line} {word}" if line else word
-            if line and _measure(candidate) > width:
-                lines.append(line)
-                line = word
-            else:
-                line = candidate
-        lines.append(line)
-    return [line.replace(_GLUE, " ") for line in lines]
-
-
-def _glue(text: str) -> str:
-    """Join what belongs together: figures and signs (1.0 – 3.5, 95 %), marks (GPT †), numbers (16 frames, limit 8)."""
-    if not _has_letters(text):
-        return text.replace(" ", _GLUE)
-    text = re.sub(r"(?<=\b\d) (?=[a-z])|(?<=\d\d) (?=[a-z])|(?<=[a-z]) (?=\d+(?:,|$))", _GLUE, text)
-    return re.sub(r" +(?=[^\w\s(\[\"'“‘`/.<>$~#@-]+(?:\s|$))", _GLUE, text)
-
-
-def _has_letters(text: str) -> bool:
-    """Whether a text holds words; both ends of an interval, as in `+1.5 to +2.0`, are none."""
-    return re.search(r"[^\W\d_]", re.sub(r"(?<=\d) to (?=[+−-]?\d)", "", text)) is not None
-
-
-def _measure(text: str) -> int:
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len
-
-    return cell_len(text)
-
-
-def _longest_word(text: str) -> int:
-    return max(_measure(word) for part in text.split("\n") for word in _glue(part).split(" "))
 
 
 def _make_grid(table: Table) -> _Grid:
@@ -229,7 +195,7 @@ def _hoist_constant(grid: _Grid) -> _Grid:
     """
     if not grid.body or len(grid.heads) < 3:
         return grid
-    figures = [right or not any(map(_has_letters, grid.column(i))) for i, right in enumerate(grid.right)]
+    figures = [right or not any(map(has_letters, grid.column(i))) for i, right in enumerate(grid.right)]
     chosen = [
         i
         for i in range(grid.kept, len(grid.heads))
@@ -252,7 +218,9 @@ def _shorten_heads(grid: _Grid) -> _Grid:
     heads: list[str] = []
     for index, head in enumerate(grid.heads):
         short = SHORT_HEADS.get(head)
-        wide = short is None or max(map(_measure, grid.column(index)), default=0) >= _longest_word(head)
+        wide = short is None or max(
+            map(measure_width, grid.column(index)), default=0
+        ) >= measure_longest_word(head)
         heads.append(head if wide or short is None else short)
     return structs.replace(grid, heads=tuple(heads))
 
@@ -305,7 +273,7 @@ def _divide(grid: _Grid, width: int) -> list[list[StyledLine]] | None:
 def _list_rows(grid: _Grid, width: int) -> list[list[StyledLine]]:
     """Each row as a block: its first cell, then name and value of each other cell, one below the other."""
     indent = 2
-    name_width = max(map(_measure, grid.heads[1:]), default=0)
+    name_width = max(map(measure_width, grid.heads[1:]), default=0)
     hanging = indent + name_width + _GAP
     if hanging > width // 2:
         hanging = 2 * indent
@@ -317,8 +285,11 @@ def _list_rows(grid: _Grid, width: int) -> list[list[StyledLine]]:
                 continue
             lines = wrap_text(cell, width - hanging)
             first = f"{' ' * indent}{head}"
-            if hanging >= indent + _measure(head) + _GAP and _longest_word(cell) <= width - hanging:
-                block.append(StyledLine(_pad(first, hanging) + lines[0]))
+            if (
+                hanging >= indent + measure_width(head) + _GAP
+                and measure_longest_word(cell) <= width - hanging
+            ):
+                block.append(StyledLine(pad_text(first, hanging) + lines[0]))
                 lines = lines[1:]
             else:
                 block.append(StyledLine(first))
@@ -365,24 +336,22 @@ def _draw(grid: _Grid, width: int) -> list[StyledLine] | None:
 def _choose_widths(grid: _Grid, width: int) -> list[int] | None:
     """A width for each column, at least that of its longest word; None where even these are too wide together."""
     columns = range(len(grid.heads))
-    least = [max(_longest_word(text) for text in (grid.heads[i], *grid.column(i))) for i in columns]
+    least = [max(measure_longest_word(text) for text in (grid.heads[i], *grid.column(i))) for i in columns]
     if (
         len(least) == 2 and not grid.right[1]
     ):  # names and texts: names stay whole, a long word begins further left
-        least[0] = max(least[0], min(max(map(_widest_line, grid.column(0)), default=0), width * 2 // 5))
+        least[0] = max(
+            least[0], min(max(map(measure_widest_line, grid.column(0)), default=0), width * 2 // 5)
+        )
         least[1] = max(min(least[1], width - _MARGIN - _GAP - least[0]), min(least[1], width // 3))
     room = width - _MARGIN - _GAP * (len(least) - 1) - sum(least)
     if room < 0:
         return None
-    widest = _widest_line
+    widest = measure_widest_line
     _grant(least, [max(map(widest, grid.column(i)), default=0) for i in columns], room)
     room = width - _MARGIN - _GAP * (len(least) - 1) - sum(least)
     _grant(least, [widest(grid.heads[i]) for i in columns], room)
     return least
-
-
-def _widest_line(text: str) -> int:
-    return max(map(_measure, text.split("\n")))
 
 
 def _grant(widths: list[int], wanted: Sequence[int], room: int) -> None:
@@ -407,15 +376,15 @@ def _join_cells(
     cells: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
 ) -> Iterator[str]:
     *others, last = cells
-    if not right[-1] and _measure(last[0]) > widths[-1]:
+    if not right[-1] and measure_width(last[0]) > widths[-1]:
         cells = (*others, ("", *last))
     for number in range(max(map(len, cells))):
         pieces = [
-            _pad(cell[number] if number < len(cell) else "", width, right=to_right)
+            pad_text(cell[number] if number < len(cell) else "", width, right=to_right)
             for cell, width, to_right in zip(cells, widths, right, strict=True)
         ]
         line = (" " * _MARGIN + (" " * _GAP).join(pieces)).rstrip()
-        excess = _measure(pieces[-1]) - widths[-1]
+        excess = measure_width(pieces[-1]) - widths[-1]
         yield (
             line[excess:]
             if excess > 0 and not line[:excess].strip()
@@ -423,8 +392,3 @@ def _join_cells(
             if excess > 0
             else line
         )
-
-
-def _pad(text: str, width: int, *, right: bool = False) -> str:
-    space = " " * max(0, width - _measure(text))
-    return space + text if right else text + space

@@ -7,7 +7,7 @@ pixels and sound never do: they travel as `Picture`, `Clip` and `Sound`, in memo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from msgspec import Struct, field
 
@@ -30,12 +30,24 @@ class Image(Struct, frozen=True, tag="image", tag_field="kind", omit_defaults=Tr
     """The number that the first tile bears."""
 
 
+class Cue(Struct, frozen=True):
+    """A line of subtitles and when it is shown, in seconds."""
+
+    start: float
+    end: float
+    text: str
+
+
 class Video(Struct, frozen=True, tag="video", tag_field="kind", omit_defaults=True):
     """A video file, or the part of it between two times in seconds."""
 
     path: str
     start: float | None = None
     end: float | None = None
+    cues: tuple[Cue, ...] = ()
+    """Subtitles of which those at the shown frames are shown too."""
+    cues_between: bool = False
+    """Each cue stands between the frames, at its time, where the model takes frames as pictures; else all follow."""
 
 
 class Audio(Struct, frozen=True, tag="audio", tag_field="kind"):
@@ -47,9 +59,12 @@ class Audio(Struct, frozen=True, tag="audio", tag_field="kind"):
 Part = Text | Image | Video | Audio
 
 
-def join_texts(parts: Sequence[Part]) -> tuple[Part, ...]:
+_Piece = TypeVar("_Piece")
+
+
+def join_texts(parts: Sequence[_Piece | Text]) -> tuple[_Piece | Text, ...]:
     """Texts that stand side by side as one; empty ones gone."""
-    joined: list[Part] = []
+    joined: list[_Piece | Text] = []
     for part in parts:
         last = joined[-1] if joined else None
         if isinstance(part, Text) and isinstance(last, Text):

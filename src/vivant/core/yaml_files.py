@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,6 +17,7 @@ from vivant.core.files import write_atomic
 T = TypeVar("T")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """The C parser, where PyYAML has it: ten times as fast."""
+_PATH = re.compile(r"at `\$\.?([^`\[]*)")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
 
 
@@ -25,6 +27,12 @@ def load_yaml(file: Path) -> Any:
         return yaml.load(file.read_bytes(), _LOADER)
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
+    except yaml.MarkedYAMLError as error:
+        begun = f" of line {error.context_mark.line + 1}" if error.context_mark else ""
+        inside = f"{error.context}{begun}, " if error.context else ""
+        mark = error.problem_mark or error.context_mark
+        place = f", line {mark.line + 1}" if mark else ""
+        raise DataError(f"{file}{place}: this is not YAML: {inside}{error.problem}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
 
@@ -46,21 +54,105 @@ def read_yaml(file: Path, kind: type[T], *, empty: T | None = None) -> T:
     plain = load_yaml(file)
     if plain is None and empty is not None:
         return empty
+    return read_plain(file, plain, kind, {})
+
+
+def read_plain(file: Path, plain: Any, kind: type[T], lines: Mapping[str, int]) -> T:
+    """Plain data of a file as `kind`.
+
+    Args:
+        file: The file, for error messages.
+        plain: The data.
+        kind: The type of the document.
+        lines: Line numbers by dotted path, where they are known (`load_yaml_lines`).
+    """
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:
         match = _UNKNOWN.fullmatch(str(error))
         if match is None:
-            raise DataError(f"{file}: {error}") from None
-        location = f" at {match['path'].lstrip('.')}" if match["path"] else ""
-        raise DataError(
-            f"{file}{location}: {unknown_name_error('field', match['name'], _fields(kind))}"
-        ) from None
+            path_match = _PATH.search(str(error))
+            path = path_match[1] if path_match else ""
+            remedy = _list_values(kind, path) if "enum value" in str(error) else ""
+            raise FieldError(f"{file}{_line(lines, path)}: {error}{remedy}", path) from None
+        inside = (match["path"] or "").lstrip(".")
+        location = f" at {inside}" if inside else ""
+        path = f"{inside}.{match['name']}".lstrip(".")
+        error_text = unknown_name_error("field", match["name"], _fields(kind))
+        raise FieldError(f"{file}{_line(lines, path)}{location}: {error_text}", path) from None
+
+
+class FieldError(DataError):
+    """A field that does not fit."""
+
+    def __init__(self, text: str, path: str) -> None:
+        super().__init__(text)
+        self.path = path
+        """Where it is: `columns.key`; empty where that is not known."""
+
+
+def list_field_errors(file: Path, kind: type[Any]) -> list[str]:
+    """Everything in a file that does not fit `kind`, a line each: after each mistake the field is left out."""
+    plain, lines = load_yaml_lines(file)
+    errors: list[str] = []
+    while True:
+        try:
+            read_plain(file, plain, kind, lines)
+            return errors
+        except FieldError as error:
+            errors.append(str(error))
+            *parents, name = error.path.split(".")
+            holder = plain
+            for parent in parents:
+                holder = holder.get(parent) if isinstance(holder, dict) else None
+            if not isinstance(holder, dict) or name not in holder:
+                return errors
+            del holder[name]
+
+
+def _line(lines: Mapping[str, int], path: str) -> str:
+    """`, line 7` for a field, or for the nearest one above it that is known."""
+    parts = path.split(".")
+    for end in range(len(parts), 0, -1):
+        number = lines.get(".".join(parts[:end]))
+        if number:
+            return f", line {number}"
+    return ""
+
+
+def load_yaml_lines(file: Path) -> tuple[Any, dict[str, int]]:
+    """The document of a file as plain data, and the line of each field by its dotted path.
+
+    A key that a mapping holds twice is an error: YAML itself would silently take the last.
+    """
+    plain = load_yaml(file)
+    lines: dict[str, int] = {}
+
+    def visit(node: yaml.Node, path: str) -> None:
+        if not isinstance(node, yaml.MappingNode):
+            return
+        for key, value in node.value:
+            inner = f"{path}.{key.value}" if path else str(key.value)
+            number = key.start_mark.line + 1
+            if inner in lines:
+                raise DataError(f"{file}, line {number}: '{key.value}' is already set in line {lines[inner]}")
+            lines[inner] = number
+            visit(value, inner)
+
+    node = yaml.compose(file.read_bytes(), _LOADER)
+    if node is not None:
+        visit(node, "")
+    return plain, lines
 
 
 def _fields(kind: Any) -> list[str]:
     """The names of all fields in a struct and in the structs within it."""
-    names: list[str] = []
+    return [field.name for field in _list_fields(kind)]
+
+
+def _list_fields(kind: Any) -> list[msgspec.inspect.Field]:
+    """All fields of a struct and of the structs within it."""
+    fields: list[msgspec.inspect.Field] = []
     visited: set[Any] = set()
 
     def visit(inspected: Any) -> None:
@@ -69,7 +161,7 @@ def _fields(kind: Any) -> list[str]:
                 return
             visited.add(inspected.cls)
             for field in inspected.fields:
-                names.append(field.name)
+                fields.append(field)
                 visit(field.type)
         for part in ("item_type", "value_type"):
             if hasattr(inspected, part):
@@ -78,7 +170,20 @@ def _fields(kind: Any) -> list[str]:
             visit(part)
 
     visit(msgspec.inspect.type_info(kind))
-    return names
+    return fields
+
+
+def _list_values(kind: Any, path: str) -> str:
+    """`; known: a, b` for a field that takes only some texts; empty where fields of its name differ in that."""
+    name = path.rpartition(".")[2]
+    found = {
+        part.values
+        for field in _list_fields(kind)
+        if field.name == name
+        for part in getattr(field.type, "types", (field.type,))
+        if isinstance(part, msgspec.inspect.LiteralType)
+    }
+    return f"; known: {', '.join(map(str, found.pop()))}" if len(found) == 1 else ""
 
 
 def write_yaml(file: Path, content: Any, head: str) -> None:

@@ -1,4 +1,4 @@
-"""Archives unpacked safely: a tar in pieces, a tar.gz, with no member leaving the folder.
+"""Archives unpacked safely: a tar in pieces, a tar.gz, a zip, with no member leaving the folder.
 
 The pieces are read once, one after the other, as one stream: no joined copy is written, and the checksum
 of each piece is taken as it passes. Every file appears under its name only when it is whole, so an
@@ -12,8 +12,10 @@ import io
 import lzma
 import os
 import re
+import shutil
 import tarfile
 import time
+import zipfile
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
@@ -241,6 +243,82 @@ class _Extraction:
         self._part.replace(path)
         self.written += 1
         self.files[relative] = member.size
+
+
+# ── Archives by pattern, zip files among them ────────────────────────────────────────────────────
+
+
+def unpack_all(folder: Path, patterns: Sequence[str], progress: ProgressCallback | None = None) -> int:
+    """Unpack the archives of a folder that match, where they are not unpacked yet, and return the files written.
+
+    Pieces of one tar (`videos.tar.part.aa`, `…ab`) are read as one. Raises DataError for a damaged archive.
+    """
+    written = 0
+    for sources in _group_pieces(sorted({path for pattern in patterns for path in folder.glob(pattern)})):
+        if sources[0].suffix.lower() == ".zip":
+            written += _unpack_zip(sources[0], sources[0].parent, progress)
+            continue
+        result = unpack_archive(sources, sources[0].parent, progress=progress)
+        if result.problems:
+            raise DataError(f"{sources[0]}: {result.problems[0]}")
+        written += result.written
+    return written
+
+
+def is_unpacked(archive: Path) -> bool:
+    """Whether an archive's files are beside it: all of a zip; of a tar or a piece, by the note of its unpacking."""
+    if archive.suffix.lower() != ".zip":
+        pieces = next(group for group in _group_pieces(sorted(archive.parent.iterdir())) if archive in group)
+        return (archive.parent / f".unpacked-{pieces[0].name}.json").is_file()
+    try:
+        with zipfile.ZipFile(archive) as content:
+            names = [PurePosixPath(member.filename) for member in content.infolist() if not member.is_dir()]
+    except (OSError, zipfile.BadZipFile):
+        return False
+    return all((archive.parent / name).is_file() for name in names if not set(name.parts) & set(_JUNK))
+
+
+def _group_pieces(files: Sequence[Path]) -> list[list[Path]]:
+    """Files that are pieces of one archive together: those alike up to `.tar`, `.tar.gz` or `.tgz`."""
+    groups: dict[str, list[Path]] = {}
+    for file in files:
+        match = re.match(r"(.*\.(?:tar\.gz|tgz|tar))\b", file.name)
+        groups.setdefault(str(file.parent / (match[1] if match else file.name)), []).append(file)
+    return list(groups.values())
+
+
+def _unpack_zip(source: Path, out: Path, progress: ProgressCallback | None) -> int:
+    """Extract a zip archive; members that are there whole are left alone."""
+    written = 0
+    part = out / f".vivant-part-{os.getpid()}"
+    try:
+        with zipfile.ZipFile(source) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            for number, member in enumerate(members, 1):
+                reason = unsafe_reason(member.filename)
+                if reason:
+                    raise DataError(f"{source}: member '{member.filename}' refused: {reason}")
+                inner = PurePosixPath(member.filename)
+                path = out / inner
+                junk = any(name in _JUNK or name.startswith("._") for name in inner.parts)
+                if junk or (path.is_file() and path.stat().st_size == member.file_size):
+                    continue
+                path.parent.mkdir(parents=True, exist_ok=True)
+                if not path.parent.resolve().is_relative_to(out.resolve()):
+                    raise DataError(f"{source}: member '{member.filename}' refused: its folder leads away")
+                with archive.open(member) as content, part.open("wb") as target:
+                    shutil.copyfileobj(content, target, _CHUNK)
+                part.replace(path)
+                written += 1
+                if progress:
+                    progress(number, len(members), member.filename)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"{source}: damaged or not readable ({error}); fetch it again") from error
+    except OSError as error:
+        raise DataError(f"{source}: unpacking stopped ({error}); run it again to go on") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return written
 
 
 # ── The note of a finished unpacking ─────────────────────────────────────────────────────────────

@@ -4,27 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.core.types import Control, Image, Message, Part, Text
+from vivant.core.types import Control, Image, Message, Part, Text, Video, join_texts
 from vivant.media.frame_selection import order_frames
+from vivant.media.shown_cues import list_cues
 
 
 def apply_control(messages: tuple[Message, ...], control: Control, seed: int) -> tuple[Message, ...]:
     """The messages as a control leaves them; frames within a video are the policy's affair.
 
-    `blind` keeps text alone. The others treat the pictures of one message as a sequence, like a video's
-    frames: `one-frame` keeps the middle one, `shuffled` and `reversed` exchange them among their places.
+    `blind` keeps text alone, a video's subtitles among it. The others treat the pictures of one message as a
+    sequence, like a video's frames: `one-frame` keeps the middle one, `shuffled` and `reversed` exchange them among
+    their places.
     """
     if control == "none":
         return messages
     if control == "blind":
-        return tuple(
-            Message(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
-            for message in messages
-        )
+        return tuple(Message(message.role, _texts(message.parts)) for message in messages)
     return tuple(
         Message(message.role, tuple(_pictures(message.parts, control, seed, str(number))))
         for number, message in enumerate(messages)
     )
+
+
+def _texts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    if not any(isinstance(part, Video) and part.cues for part in parts):
+        return tuple(part for part in parts if isinstance(part, Text))
+    texts = (list_cues(part, None) if isinstance(part, Video) and part.cues else part for part in parts)
+    return join_texts([text for text in texts if isinstance(text, Text)])
 
 
 def _pictures(parts: Sequence[Part], control: Control, seed: int, name: str) -> list[Part]:

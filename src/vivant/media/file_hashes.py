@@ -24,6 +24,8 @@ SMALL = 1 << 20
 """Files below this many bytes are read on the spot, without a thread or a database."""
 
 _REMEMBERED = 16_384
+_RECENT = 16
+"""Small files whose bytes are held from their hash to their use."""
 # A file written twice within one tick of the file system's clock looks unchanged: do not trust fresh ones.
 _SETTLED_NS = 50_000_000
 _DAY = 86_400
@@ -41,6 +43,7 @@ class FileHashes:
         self._file = folder / "media.sqlite"
         self._find_folder = find_folder
         self._known: OrderedDict[str, tuple[int, int, str]] = OrderedDict()
+        self._recent: dict[str, tuple[int, int, bytes, str]] = {}
         self._lock = threading.Lock()
         self._database: sqlite3.Connection | None = None
 
@@ -50,7 +53,11 @@ class FileHashes:
         digest = self.known(real, status)
         if digest is None:
             if status.st_size < SMALL:
-                return self.read(real, name)[1]
+                data, digest = self.read(real, name)
+                self._recent[real] = (status.st_size, status.st_mtime_ns, data, digest)
+                if len(self._recent) > _RECENT:
+                    self._recent.pop(next(iter(self._recent)), None)
+                return digest
             digest = self._recall(real, status)
             if digest is None:
                 digest = _hash(real, name)
@@ -60,6 +67,12 @@ class FileHashes:
 
     def read(self, real: str, name: str) -> tuple[bytes, str]:
         """A file's bytes and their hash, from one reading."""
+        # A picture is hashed to look for its answer, then sent: it need not be read twice for that.
+        recent = self._recent.pop(real, None)
+        if recent is not None:
+            status = stat_file(real, name)
+            if recent[:2] == (status.st_size, status.st_mtime_ns) and self.known(real, status) is not None:
+                return recent[2], recent[3]
         try:
             with open(real, "rb", buffering=0) as file:
                 status = os.fstat(file.fileno())

@@ -29,6 +29,7 @@ from vivant.core.types import (
     Turn,
     Video,
     VideoInput,
+    join_texts,
 )
 from vivant.media.cached_media import (
     LoadedFrames,
@@ -45,6 +46,7 @@ from vivant.media.frame_selection import FrameSelection, check_policy, order_fra
 from vivant.media.image_grid import grid_digest, load_grid
 from vivant.media.images import LoadedPicture, convert_picture, load_unchanged
 from vivant.media.paths import resolve_media, stat_file
+from vivant.media.shown_cues import list_cues, spread_cues
 from vivant.media.worker_pool import LostWorkerError, MediaWorkerPool
 from vivant.media.worker_protocol import FramesTask, SoundTask
 
@@ -178,7 +180,8 @@ class MediaLoader(Closeable):
                         raise MediaError(f"{part.path} has no sound in it")
                     parts.append(track.sound)
                     uses.append(MediaUse("audio", part.path, sha256, note=track.note))
-            turns.append(Turn(message.role, tuple(parts)))
+            cued = any(isinstance(part, Video) and part.cues for part in message.parts)
+            turns.append(Turn(message.role, join_texts(parts) if cued else tuple(parts)))
         return LoadedMedia(tuple(turns), tuple(uses))
 
     async def _picture(self, job: Job, part: Image) -> tuple[LoadedPicture, str]:
@@ -228,7 +231,7 @@ class MediaLoader(Closeable):
                 policy = job.frames if video.sampling else None
                 clip = Clip((), real, clip.media_type, timing, policy)
                 note = "" if video.sampling else note
-            parts.append(clip)
+            parts += [clip, *([list_cues(part, None)] if part.cues else [])]
             uses.append(
                 MediaUse("video", part.path, sha256, note=note, shown_as="file", fps=round_rate(clip.fps))
             )
@@ -239,7 +242,11 @@ class MediaLoader(Closeable):
             not_file = "shown as frames, not as a file" if video.form == "file" else ""
             note = "; ".join(filter(None, (frames.note, not_file)))
             clip = Clip(pictures, real, _video_type(real, part.path), frames.timing)
-            parts.append(clip)
+            times = [picture.time or 0.0 for picture in pictures]
+            if part.cues_between and video.form == "images" and job.control == "none":
+                parts += spread_cues(pictures, part.cues)
+            else:
+                parts += [clip, *([list_cues(part, times)] if part.cues else [])]
             use = MediaUse("video", part.path, sha256, note=note)
             uses.append(describe_clip(use, clip, "video" if video.form == "video" else "images"))
         if audio:

@@ -124,3 +124,27 @@ def _weigh(groups: Sequence[ClusterTotals], seed: int, resamples: int) -> list[C
         means[start : start + len(weights)] = products[:, ::2] / products[:, 1::2]
     middles = [group.sums.sum() / group.sizes.sum() for group in groups]
     return [means[:, number] + middle for number, middle in enumerate(middles)]
+
+
+def resample_jointly(
+    sums: Column, sizes: Column, *, seed: int = 0, resamples: int = RESAMPLES
+) -> NDArray[np.float64]:
+    """Means of several columns in the same resamples of clusters: a row per resample.
+
+    Args:
+        sums: A row per cluster, a column per thing whose mean is taken.
+        sizes: The size of each cluster.
+        seed: Of the resamples.
+        resamples: How many.
+    """
+    middles = sums.sum(axis=0) / sizes.sum()
+    columns = np.column_stack((sums - np.outer(sizes, middles), sizes)).astype(np.float32)
+    generator, table = np.random.default_rng(seed), _poisson_table()
+    means = np.empty((resamples, sums.shape[1]))
+    step = max(1, _BLOCK // sizes.size)
+    for start in range(0, resamples, step):
+        bits = generator.integers(1 << 16, size=(min(step, resamples - start), sizes.size), dtype=np.uint16)
+        products = (table[bits] @ columns).astype(np.float64)
+        means[start : start + len(products)] = products[:, :-1] / np.maximum(products[:, -1:], 1e-9)
+    result: NDArray[np.float64] = means + middles
+    return result

@@ -98,7 +98,7 @@ def _compute_interval(data: Values, labels: Labels, level: float, binary: bool |
     variance = cluster_variance(data, labels, mean)
     quantile = t_quantile((1 + level) / 2, groups - 1)
     if binary:
-        low, high = _score_ends(mean, _effective_size(mean, variance, data.size, groups), quantile)
+        low, high = score_ends(mean, effective_size(mean, variance, data.size, groups), quantile)
         return Interval(low, high, "clustered Wilson")
     half = quantile * math.sqrt(variance)
     return Interval(mean - half, mean + half, "clustered t")
@@ -106,11 +106,11 @@ def _compute_interval(data: Values, labels: Labels, level: float, binary: bool |
 
 def wilson(successes: float, trials: int, level: float = 0.95) -> Interval:
     """Wilson's score interval for a proportion of independent trials."""
-    low, high = _score_ends(successes / trials, trials, normal_quantile((1 + level) / 2))
+    low, high = score_ends(successes / trials, trials, normal_quantile((1 + level) / 2))
     return Interval(low, high, "Wilson")
 
 
-def _score_ends(share: float, size: float, quantile: float) -> tuple[float, float]:
+def score_ends(share: float, size: float, quantile: float) -> tuple[float, float]:
     square = quantile * quantile / size
     centre = (share + square / 2) / (1 + square)
     half = quantile / (1 + square) * math.sqrt(share * (1 - share) / size + square / (4 * size))
@@ -135,7 +135,7 @@ def cluster_variance(data: Values, labels: Labels, mean: float) -> float:
     return float(groups / (groups - 1) * np.square(residuals).sum() / data.size**2)
 
 
-def _effective_size(share: float, variance: float, size: int, groups: int) -> float:
+def effective_size(share: float, variance: float, size: int, groups: int) -> float:
     """How many independent samples would tell as much as these.
 
     Where all samples agree they say nothing about how alike the members of a cluster are: then a cluster

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vivant.metrics.distributions import t_quantile
-from vivant.metrics.intervals import Interval, _effective_size, _score_ends
+from vivant.metrics.intervals import Interval, effective_size, score_ends
 
 Labels = NDArray[np.intp]
 
@@ -40,7 +40,7 @@ def two_way_interval(
     quantile = t_quantile((1 + level) / 2, groups - 1)
     way = "two-way" if len(groupings) == 2 else "one-way"
     if binary:
-        low, high = _score_ends(mean, _effective_size(mean, variance, data.size, groups), quantile)
+        low, high = score_ends(mean, effective_size(mean, variance, data.size, groups), quantile)
         return Interval(low, high, f"{way} clustered Wilson")
     half = quantile * math.sqrt(variance)
     return Interval(mean - half, mean + half, f"{way} clustered t")
