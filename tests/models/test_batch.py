@@ -20,7 +20,9 @@ from vivant.core.errors import UsageError
 from vivant.engine.batches import BatchFolder, SubmittedBatch
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelError
+from vivant.models.anthropic import Anthropic
+from vivant.models.base import ModelError, ModelOptions
+from vivant.models.batch.anthropic import AnthropicBatches
 from vivant.models.batch.openai import OpenAIBatches
 from vivant.runs.directory import RunError
 from vivant.runs.log import read_log
@@ -253,7 +255,7 @@ def test_a_missing_picture_costs_its_sample_and_is_not_sent(tmp_path: Path) -> N
     path = questions(tmp_path, 3)
     (tmp_path / "1.png").unlink()
     with openai(lambda _: openai_says("A")) as server:
-        run = ask(path, "openai/gpt-4o", server, tmp_path / "run")
+        run = ask(path, "openai/gpt-4o", server, tmp_path / "run", task_options={"missing": "keep"})
     assert server.files["file-0"].count(b"\n") == 2
     assert "1.png" in run.records()["jsonl/mine/q001"].reply.error
 
@@ -273,6 +275,57 @@ def test_what_does_not_go_with_batches_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def cut_off(_: dict[str, Any]) -> dict[str, Any]:
+    """The reply of a model whose thoughts took all of its room."""
+    reply = openai_says("")
+    reply["choices"][0]["finish_reason"] = "length"
+    return reply
+
+
+def test_nothing_is_handed_over_where_the_first_replies_are_cut_off(tmp_path: Path) -> None:
+    path = questions(tmp_path, 60, pictures=False)
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("as_of: '2026-11'\nmodels: {openai/gpt-5-mini: {input: 1000, output: 1000000}}\n")
+    with openai(cut_off) as server:
+        url = f"http://127.0.0.1:{server.port}/v1"
+        given = ["run", str(path), "--model", "openai/gpt-5-mini", "--base-url", url, "--batch", "-o", "run"]
+        stopped = vivant(*given, "--prices", str(prices), cwd=tmp_path)
+        assert stopped.returncode == 3, stopped.stderr
+        assert "the first 5 replies were cut off before an answer began" in " ".join(stopped.stderr.split())
+        assert "--thinking-tokens 65536" in stopped.stderr
+        assert "USD (prices of 2026-11)" in stopped.stderr  # what it cost all the same
+        assert len(server.requests) == 5
+        assert server.batches == {}
+        server.answer = lambda _: openai_says("A")
+        again = vivant(*given, "--thinking-tokens", "65536", cwd=tmp_path)
+        assert again.returncode == 0, again.stderr
+        assert len(server.requests) == 10  # asked again, with more room
+        assert len(server.batches) == 1
+    records = list(read_log(tmp_path / "run" / "log.jsonl"))
+    assert len({record.key for record in records}) == len(records) == 60
+    assert sum("batch" in record.extra for record in records) == 55
+
+
+def test_a_batch_whose_replies_are_all_cut_off_says_what_to_do(tmp_path: Path) -> None:
+    path = questions(tmp_path, 6, pictures=False)
+    with openai(cut_off) as server:
+        url = f"http://127.0.0.1:{server.port}/v1"
+        given = ["run", str(path), "--model", "openai/gpt-5-mini", "--base-url", url, "--batch", "-o", "run"]
+        stopped = vivant(*given, cwd=tmp_path)
+        assert server.requests == []  # so few are handed over at once
+    assert stopped.returncode == 3, stopped.stderr
+    assert "the first 6 replies were cut off before an answer began" in " ".join(stopped.stderr.split())
+
+
+def test_a_refusal_of_every_request_shows_before_anything_is_handed_over(tmp_path: Path) -> None:
+    path = questions(tmp_path, 60, pictures=False)
+    failure = {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}
+    with openai(lambda _: {"status": 429, "body": failure}) as server:
+        with pytest.raises(ModelError, match="quota"):
+            ask(path, "openai/gpt-4o", server, tmp_path / "run")
+        assert server.batches == {}
+
+
 def test_the_key_stays_out_of_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = questions(tmp_path, 1, pictures=False)
     monkeypatch.setenv("ANTHROPIC_API_KEY", "very-secret")
@@ -281,3 +334,29 @@ def test_the_key_stays_out_of_the_run(tmp_path: Path, monkeypatch: pytest.Monkey
     assert {headers["x-api-key"] for headers in server.headers} == {"very-secret"}
     for file in (tmp_path / "run").rglob("*"):
         assert not file.is_file() or b"very-secret" not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        ({"type": "overloaded_error", "message": "Overloaded"}, "error", "HTTP 529: Overloaded"),
+        (
+            {"type": "invalid_request_error", "message": "prompt is too long: 9 tokens"},
+            "too_long",
+            "HTTP 400",
+        ),
+        (
+            {"type": "request_too_large", "message": "Request exceeds the maximum size"},
+            "too_long",
+            "HTTP 413",
+        ),
+        ({"type": "api_error", "message": "Internal server error"}, "error", "HTTP 500"),
+    ],
+)
+def test_what_failed_in_a_batch_of_anthropics_has_its_true_status(
+    error: dict[str, str], status: str, words: str
+) -> None:
+    model = Anthropic("claude-sonnet-4-5", ModelOptions(base_url="http://127.0.0.1:9/v1"))
+    result = {"type": "errored", "error": {"type": "error", "error": error}}
+    reply = AnthropicBatches(model).read_result(result)
+    assert reply.status == status and words in reply.error

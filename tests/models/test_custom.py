@@ -85,6 +85,16 @@ def test_a_wrong_number_of_texts_is_an_error_of_the_batch(tmp_path: Path) -> Non
     assert "returned 1 texts for" in errors[0]
 
 
+def test_one_text_in_place_of_a_list_is_an_error_and_not_letters(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path, "class M:\n    def generate(self, prompts, media):\n        return 'A' * len(prompts)\n"
+    )
+    run = evaluate(str(questions(tmp_path, 3, pictures=False)), spec, out=str(tmp_path / "run"))
+    replies = [record.reply for record in run.records().values()]
+    assert {reply.status for reply in replies} == {"error"}
+    assert "return a list with one for each prompt" in replies[0].error
+
+
 @pytest.mark.parametrize(
     ("code", "reason"),
     [
@@ -93,6 +103,8 @@ def test_a_wrong_number_of_texts_is_an_error_of_the_batch(tmp_path: Path) -> Non
         ("class Other:\n    def generate(self, p, m): ...\n", "did you mean"),
         ("x = 1\n", "there are none"),
         ("class M:\n    def __init__(self, must): ...\n    def generate(self, p, m): ...\n", "must"),
+        ("class M:\n    def generate(self, request): ...\n", "write `def generate(self, prompts, media)`"),
+        ("class M:\n    async def generate(self, p, m): ...\n", "write `async def generate(self, request)`"),
     ],
 )
 def test_a_file_that_does_not_work_is_one_line(tmp_path: Path, code: str, reason: str) -> None:

@@ -155,3 +155,17 @@ def test_a_key_that_an_answer_quotes_stays_out_of_the_message(monkeypatch: pytes
 
     with pytest.raises(TransientError, match=r"sent JSON without choices: .*Bearer \[key\]"):
         asyncio.run(model.read_reply(echo()))
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "address"),
+    [
+        ("http://gpu:8000/v1", "//health", "http://gpu:8000/health"),
+        ("https://proxy/google/v1beta", "//upload/v1beta/files", "https://proxy/google/upload/v1beta/files"),
+        ("http://gpu:8000/serve", "//health", "http://gpu:8000/health"),
+        ("http://gpu:8000/v1", "/models", "http://gpu:8000/v1/models"),
+        ("https://proxy/a/v1", "https://api.anthropic.com/a/v1/r?x=1", "https://proxy/a/v1/r?x=1"),
+    ],
+)
+def test_a_path_leads_to_the_server_that_the_user_named(base: str, path: str, address: str) -> None:
+    assert HttpClient(base, {}, 1.0).address(path) == address

@@ -14,6 +14,7 @@ from vivant.models.anthropic import read_message
 from vivant.models.base import TransientError
 from vivant.models.gemini import read_response
 from vivant.models.openai import read_completion
+from vivant.models.openai_responses import read_response as read_responses
 
 ODD: tuple[Any, ...] = (None, 7, -1.5, "x", "", True, [], [7], [None], {}, {"a": 1}, [[]], "12")
 
@@ -132,6 +133,22 @@ NOTHING = (
         "thoughts alone",
     ),
     (read_response, {"candidates": [{"finishReason": "STOP"}]}, "no content"),
+    (
+        read_response,
+        {"candidates": [{"finishReason": "STOP", "content": {"parts": [{"text": "hm", "thought": True}]}}]},
+        "thoughts alone",
+    ),
+    (
+        read_message,
+        {"content": [{"type": "thinking", "thinking": "hm"}], "stop_reason": "end_turn"},
+        "thoughts alone",
+    ),
+    (
+        read_message,
+        {"content": [{"type": "text", "text": "B"}], "stop_reason": "pause_turn"},
+        "stopped for pause_turn",
+    ),
+    (read_responses, {"status": "completed", "output": [{"type": "reasoning"}]}, "thoughts alone"),
     (read_message, {"content": [], "stop_reason": "end_turn"}, "no content"),
     (read_message, {"content": [{"type": "tool_use"}], "stop_reason": "tool_use"}, "called a tool"),
 )
@@ -141,3 +158,16 @@ NOTHING = (
 def test_an_answer_that_is_none_is_an_error_not_a_wrong_answer(read: Reader, answer: Any, words: str) -> None:
     reply = read(answer, "there")
     assert reply.status == "error" and words in reply.error
+
+
+def test_why_claude_refused_is_told() -> None:
+    declined = {"type": "refusal", "category": "cyber", "explanation": "A safety classifier declined."}
+    answer = ANTHROPIC | {"content": [], "stop_reason": "refusal", "stop_details": declined}
+    reply = read_message(answer, "there")
+    assert (reply.status, reply.error) == ("refused", "A safety classifier declined.")
+    assert read_message(answer | {"stop_details": None}, "there").error == "the model refused"
+
+
+def test_claude_counts_what_a_cache_holds_apart() -> None:
+    usage = {"input_tokens": 3, "cache_creation_input_tokens": 40, "cache_read_input_tokens": 500}
+    assert read_message(ANTHROPIC | {"usage": usage}, "there").tokens_in == 543

@@ -14,6 +14,7 @@ import pytest
 from aiohttp import web
 
 from tests.models.test_hosted import ask, question, videos
+from tests.support.helpers import logged_messages
 from tests.support.media_kit import make_video, number_of
 from tests.support.standin import Standin, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
@@ -158,7 +159,7 @@ def test_two_videos_have_one_set_of_times_so_chosen_frames_are_refused() -> None
 @pytest.mark.parametrize("inline", ["1000000", "100"])
 def test_gemini_is_told_the_rate_and_the_part(tmp_path: Path, inline: str) -> None:
     path = videos(tmp_path, 1)
-    part = FramePolicy(select="fps", fps=3, start=0.1, end=0.3)
+    part = FramePolicy(select="fps", fps=3, start=0.00001, end=0.1 + 0.2)  # as the API reads durations
     sent = []
     with gemini(lambda _: gemini_says("A")) as server:
         asked: tuple[dict[str, Any], ...] = ({"fps": 3.0}, {"frames": part}, {"frames": 2})
@@ -172,7 +173,7 @@ def test_gemini_is_told_the_rate_and_the_part(tmp_path: Path, inline: str) -> No
             sent.append(server.requests[-1]["contents"][0]["parts"][0])
     assert [piece["videoMetadata"] for piece in sent] == [
         {"fps": 3.0},
-        {"fps": 3.0, "startOffset": "0.1s", "endOffset": "0.3s"},
+        {"fps": 3.0, "startOffset": "0.00001s", "endOffset": "0.3s"},
         {"fps": 5.0},
     ]
     assert {("fileData" if inline == "100" else "inlineData") in piece for piece in sent} == {True}
@@ -217,5 +218,7 @@ def test_a_vllm_that_would_drop_the_frame_settings_is_refused(version: str, way:
     if refused:
         with pytest.raises(ModelError, match=refused):
             asyncio.run(main())
-    else:
+        return
+    with logged_messages() as messages:
         asyncio.run(main())
+    assert any("does not say which version of vLLM" in message for message in messages) == (version == "")

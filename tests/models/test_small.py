@@ -219,6 +219,12 @@ def test_a_model_is_checked_with_text_with_a_picture_and_with_weights(tmp_path: 
 def test_what_a_check_finds_is_told_apart() -> None:
     with openai(lambda _: openai_says("A")) as server:
         assert check(server).text.verdict == "answers, but named another colour"
+        server.answer = lambda _: openai_says("", finish="length")
+        thinking = check(server)
+        assert thinking.text.verdict.startswith("no answer: cut off before one began; give a run room")
+        assert not thinking.passed
+        server.answer = lambda _: openai_says("It is", finish="length")
+        assert check(server).text.verdict == "answers, but was cut off at the token limit"
 
         def text_fails(body: Any) -> Any:
             plain = isinstance(body["messages"][0]["content"], str)

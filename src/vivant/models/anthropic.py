@@ -19,7 +19,14 @@ from vivant.models.base import (
     parse_mapping,
     refuse_native_video,
 )
-from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
+from vivant.models.http import (
+    HttpModel,
+    complete_url,
+    describe_missing_answer,
+    read_count,
+    read_key,
+    read_string,
+)
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 from vivant.models.reply_json import read_any_form
 from vivant.models.reply_limit import ReplyLimit
@@ -32,7 +39,12 @@ DEFAULT_URL = "https://api.anthropic.com/v1"
 DEFAULT_MAX_TOKENS = 4096
 """Where neither the user nor the benchmark limits the reply: the API asks for a limit."""
 _VERSION = "2023-06-01"
+_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 _ENDS: Mapping[str, tuple[ReplyStatus, str]] = {
+    "": ("ok", ""),
+    "end_turn": ("ok", ""),
+    "stop_sequence": ("ok", ""),
+    "tool_use": ("error", "the model called a tool and gave no answer"),
     "max_tokens": ("truncated", "stopped at the token limit"),
     "model_context_window_exceeded": ("truncated", "stopped at the end of the model's window"),
     "refusal": ("refused", "the model refused"),
@@ -62,6 +74,7 @@ class Anthropic(HttpModel):
         self.thinking = plan_thinking(model, options.thinking, api="anthropic", server=server)
         if self.thinking is not None and not self.thinking.sampling:
             self._sampling = False
+        self.untold = ("seed",) if self._sampling else ("temperature", "top_p", "seed")
         self._reply_limit = ReplyLimit(self.thinking)
         self._named = options.named(*LIMIT_OPTIONS)
         self._named |= {"sampling": self._sampling} if sampling is not None else {}
@@ -134,15 +147,17 @@ def read_message(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON that is no message: {str(answer)[:120]}")
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
-    details = usage.get("output_tokens_details")
-    details = details if isinstance(details, dict) else {}
+    output = usage.get("output_tokens_details")
+    output = output if isinstance(output, dict) else {}
     blocks = [block for block in blocks if isinstance(block, dict)]
     text = "".join(read_string(block.get("text")) for block in blocks if block.get("type") == "text")
-    status, error = _ENDS.get(read_string(answer.get("stop_reason")), ("ok", ""))
-    if status == "ok" and not text and any(block.get("type") == "tool_use" for block in blocks):
-        status, error = "error", "the model called a tool and gave no answer"
-    elif status == "ok" and not text and not blocks:
-        status, error = "error", "the reply holds no content"
+    reason = read_string(answer.get("stop_reason"))
+    status, error = _ENDS.get(reason, ("error", f"stopped for {reason}"))
+    if status == "refused":
+        details = answer.get("stop_details")
+        error = read_string(details.get("explanation") if isinstance(details, dict) else "") or error
+    elif status == "ok" and not any(block.get("type") == "text" for block in blocks):
+        status, error = "error", describe_missing_answer(thoughts=bool(blocks))
     return Reply(
         status=status,
         text=text,
@@ -150,11 +165,17 @@ def read_message(answer: Any, where: str) -> Reply:
             read_string(block.get("thinking")) for block in blocks if block.get("type") == "thinking"
         ),
         error=error,
-        tokens_in=read_count(usage.get("input_tokens")),
+        tokens_in=_count_input(usage),
         tokens_out=read_count(usage.get("output_tokens")),
-        tokens_thinking=read_count(details.get("thinking_tokens")),
+        tokens_thinking=read_count(output.get("thinking_tokens")),
         model=read_string(answer.get("model")),
     )
+
+
+def _count_input(usage: Mapping[str, Any]) -> int | None:
+    """Tokens of the request; those that a cache holds are counted apart."""
+    counts = [read_count(usage.get(name)) for name in _INPUT]
+    return None if counts[0] is None else sum(filter(None, counts))
 
 
 def create(name: str, options: ModelOptions) -> Model:

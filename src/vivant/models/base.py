@@ -56,7 +56,7 @@ class ThinkingOptions(Struct, frozen=True, kw_only=True):
     off: bool = False
 
     @property
-    def given(self) -> bool:
+    def is_set(self) -> bool:
         """Whether the user says anything."""
         return self != ThinkingOptions()
 
@@ -157,6 +157,8 @@ class Model(RunResource):
     """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
     thinking: Thinking | None = None
     """How it thinks before it answers; None: it does not, as far as is known."""
+    untold: tuple[str, ...] = ()
+    """Settings of `Decoding` that it cannot be told. Its own hold; what the user sets otherwise is refused."""
     is_local: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
     has_loglikelihood: bool = False

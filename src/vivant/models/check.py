@@ -47,13 +47,19 @@ class Trial(Struct, frozen=True):
     @property
     def passed(self) -> bool:
         """Whether the model answered."""
-        return self.reply.status in ("ok", "truncated")
+        return self.reply.status == "ok" or self._is_cut_answer
+
+    @property
+    def _is_cut_answer(self) -> bool:
+        return self.reply.status == "truncated" and self.reply.has_answer
 
     @property
     def verdict(self) -> str:
         """In words."""
-        if self.reply.status == "truncated":
+        if self._is_cut_answer:
             return "answers, but was cut off at the token limit"
+        if self.reply.status == "truncated":
+            return "no answer: cut off before one began; give a run room with --thinking-tokens 32768"
         if not self.passed:
             return f"{self.reply.status}: {self.reply.error}"
         named = extract_option(self.reply.text, _OPTIONS).name

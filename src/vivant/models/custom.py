@@ -57,8 +57,23 @@ def adapt_class(cls: type[Any], name: str, options: ModelOptions) -> Model:
             instance.name = name
         return instance
     if inspect.iscoroutinefunction(instance.generate):
+        _check_call(instance.generate, name, ("request",))
         return _AsyncModel(instance, name, options)
+    _check_call(instance.generate, name, ("prompts", "media"))
     return _BatchModel(instance, name, options)
+
+
+def _check_call(generate: Any, name: str, arguments: tuple[str, ...]) -> None:
+    """Raise where a user's `generate` cannot be called with so many arguments."""
+    try:
+        inspect.signature(generate).bind(*arguments)
+    except TypeError as error:
+        kind = "async def" if len(arguments) == 1 else "def"
+        raise UsageError(
+            f"{name} cannot be asked ({error}): write `{kind} generate(self, {', '.join(arguments)})`"
+        ) from error
+    except ValueError:
+        return  # written in C: it has no signature to look at
 
 
 class _UserModel(Model):
@@ -112,6 +127,8 @@ class _BatchModel(_UserModel):
         media = [list_pictures(request) for request, _ in batch]
         try:
             texts = await asyncio.to_thread(self._inner.generate, prompts, media)
+            if isinstance(texts, str):
+                raise TypeError("generate returned one text; return a list with one for each prompt")
             if len(texts) != len(batch):
                 raise ValueError(f"generate returned {len(texts)} texts for {len(batch)} prompts")
             replies = [to_reply(text) for text in texts]

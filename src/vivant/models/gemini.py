@@ -20,7 +20,14 @@ from vivant.models.base import (
     parse_positive,
 )
 from vivant.models.gemini_files import UploadedFiles
-from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
+from vivant.models.http import (
+    HttpModel,
+    complete_url,
+    describe_missing_answer,
+    read_count,
+    read_key,
+    read_string,
+)
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 from vivant.models.reply_json import read_any_form
 from vivant.models.reply_limit import ReplyLimit
@@ -126,7 +133,7 @@ class Gemini(HttpModel):
 
 def _parse_budget(value: Any, options: ThinkingOptions) -> ThinkingOptions:
     """`--model-option thinking_budget=N` in the words of the other providers: -1 leaves it to the model."""
-    if options.given:
+    if options.is_set:
         raise UsageError("--model-option thinking_budget is --thinking-tokens by another name; give one")
     try:
         tokens = int(value)
@@ -158,10 +165,15 @@ def _video_part(clip: Clip, files: Mapping[str, str]) -> dict[str, Any]:
     if clip.fps is not None:
         metadata["fps"] = min(_MAX_FPS, float(f"{clip.fps:.5g}"))
     if clip.timing is not None and clip.timing.start is not None:
-        metadata["startOffset"] = f"{clip.timing.start:.10g}s"
+        metadata["startOffset"] = _format_duration(clip.timing.start)
     if clip.timing is not None and clip.timing.end is not None:
-        metadata["endOffset"] = f"{clip.timing.end:.10g}s"
+        metadata["endOffset"] = _format_duration(clip.timing.end)
     return {**piece, "videoMetadata": metadata} if metadata else piece
+
+
+def _format_duration(seconds: float) -> str:
+    """Seconds as the API takes them: no exponent, at most nine decimals."""
+    return f"{seconds:.6f}".rstrip("0").rstrip(".") + "s"
 
 
 def _inline(data: bytes, media_type: str) -> dict[str, Any]:
@@ -195,7 +207,7 @@ def read_response(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON without candidates: {str(answer)[:120]}") from error
     content = candidate.get("content") or {}
     parts = [part for part in content.get("parts") or [] if isinstance(part, dict)]
-    text = "".join(read_string(part.get("text")) for part in parts if not part.get("thought"))
+    answers = [part for part in parts if not part.get("thought")]
     thinking = "".join(read_string(part.get("text")) for part in parts if part.get("thought"))
     finish = read_string(candidate.get("finishReason")) or "STOP"
     status: ReplyStatus = "ok"
@@ -206,8 +218,9 @@ def read_response(answer: Any, where: str) -> Reply:
         status, error_text = "truncated", "stopped at the token limit"
     elif finish != "STOP":
         status, error_text = "error", f"stopped for {finish}"
-    elif not parts:
-        status, error_text = "error", "the reply holds no content"
+    elif not answers:
+        status, error_text = "error", describe_missing_answer(thoughts=bool(parts))
+    text = "".join(read_string(part.get("text")) for part in answers)
     return Reply(status=status, text=text, thinking=thinking, error=error_text, **counts)
 
 

@@ -93,14 +93,19 @@ class HttpClient:
             raise TransientError(f"{where} sent something that is not JSON: {text}") from error
 
     def address(self, path: str) -> str:
-        """Where a path leads. A path on the server's root begins with `//`; of a whole URL that a server
-        sends, only the path counts, so that a key goes nowhere but to the server that the user named."""
+        """Where a path leads. A path beside the API's version begins with `//`: with the base URL
+        `https://host/proxy/v1`, `//health` is `https://host/proxy/health`. Of a whole URL that a server sends, only the
+        path counts, so that a key goes nowhere but to the server that the user named."""
+        parts = urlsplit(self.base_url)
         if path.startswith("//"):
-            parts = urlsplit(self.base_url)
-            return urlunsplit((parts.scheme, parts.netloc, "", "", "")) + path[1:]
+            beside = re.sub(r"/v\d\w*$", "", parts.path)
+            return (
+                urlunsplit((parts.scheme, parts.netloc, beside if beside != parts.path else "", "", ""))
+                + path[1:]
+            )
         if "://" in path:
-            parts = urlsplit(path)
-            return self.address("/" + urlunsplit(("", "", parts.path, parts.query, "")))
+            sent = urlsplit(path)
+            return urlunsplit((parts.scheme, parts.netloc, sent.path, sent.query, ""))
         return self.base_url + path
 
     async def call(
@@ -204,6 +209,11 @@ def read_string(value: Any) -> str:
     if isinstance(value, dict):
         return read_string(value.get("text") or value.get("thinking") or value.get("content"))
     return "" if isinstance(value, bool) or value is None else str(value)
+
+
+def describe_missing_answer(*, thoughts: bool) -> str:
+    """What is wrong with a reply that came to its end without an answer."""
+    return "the reply holds thoughts alone" if thoughts else "the reply holds no content"
 
 
 def complete_url(url: str) -> str:

@@ -28,6 +28,7 @@ from vivant.models.local_model import (
 )
 from vivant.models.processors import decode_picture, hide_broken_torchvision
 from vivant.models.transformers_engine import choose_device, generation_arguments, loading_error
+from vivant.models.weights_check import require_all_weights
 
 TILE = 448
 _MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -127,7 +128,11 @@ class InternVLChatEngine:
         origin = {"trust_remote_code": True, "revision": settings["revision"] or "main"}
         checkpoint = settings["model"]
         try:
-            self._model = AutoModel.from_pretrained(checkpoint, dtype=dtype, **origin).to(device).eval()
+            model, info = AutoModel.from_pretrained(
+                checkpoint, dtype=dtype, output_loading_info=True, **origin
+            )
+            require_all_weights(checkpoint, info)
+            self._model = model.to(device).eval()
             self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, **origin)
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
             raise ModelError(loading_error(checkpoint, error)) from error

@@ -249,12 +249,22 @@ def never_thinks(name: str, api: Api = "openai") -> bool:
     return family is not None and family.starts == "never"
 
 
+def find_plain_word(name: str) -> str:
+    """The word in a model's name that says that it does not think (`instruct`); empty where there is none."""
+    short = _shorten(name)
+    return next((word for word in load_model_table().thinking.never if word in short), "")
+
+
+def _shorten(name: str) -> str:
+    return name.rsplit("/", 1)[-1].lower()
+
+
 def _find_family(name: str, api: Api) -> ThinkingFamily | None:
     table = load_model_table().thinking
-    short = name.rsplit("/", 1)[-1].lower()
+    short = _shorten(name)
     families = [family for family in table.families if family.api == api]
     fitting = [(1, len(s), f) for f in families for s in f.names if short.startswith(s)]
-    if not any(part in short for part in table.never):
+    if not find_plain_word(name):
         fitting += [(0, len(part), f) for f in families for part in f.contains if part in short]
     return max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
 

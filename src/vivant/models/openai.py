@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from base64 import b64encode
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,15 @@ from vivant.models.base import (
     parse_bool,
     parse_mapping,
 )
-from vivant.models.http import HttpModel, complete_url, public_url, read_count, read_key, read_string
+from vivant.models.http import (
+    HttpModel,
+    complete_url,
+    describe_missing_answer,
+    public_url,
+    read_count,
+    read_key,
+    read_string,
+)
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.openai_responses import read_response, to_response_request
@@ -33,6 +42,7 @@ from vivant.models.thought_marks import ENDED_THINKING, split_thinking
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
 
+logger = logging.getLogger("vivant")
 DEFAULT_URL = "https://api.openai.com/v1"
 _OPTION_TOKENS = 16
 """An option must be named within so many tokens to be weighed."""
@@ -93,6 +103,9 @@ class OpenAI(HttpModel):
             thinks=model_facts.reasoning or None if reasoning is None else self._reasoning,
         )
         self.uses_responses = parse_api(settings["api"], responses=model_facts.responses)
+        self.untold = () if self._sampling else ("temperature", "top_p")
+        self.untold += ("stop",) if self._reasoning or self.uses_responses else ()
+        self.untold += ("seed",) if self.uses_responses else ()
         self._reply_limit = ReplyLimit(self.thinking)
         self._named = options.named(*LIMIT_OPTIONS)
         self._named |= {"reasoning": self._reasoning} if reasoning is not None else {}
@@ -130,9 +143,17 @@ class OpenAI(HttpModel):
             return
         try:
             answer = await self.client.get("//version")
-        except (TransientError, VivantError, RequestRefusedError):
-            return  # a gateway in front of it, or a server that is yet to start
+        except TransientError:
+            return  # a server that is yet to start; requests say what is wrong with it
+        except (VivantError, RequestRefusedError):
+            answer = None  # a gateway in front of it
         version = read_string(answer.get("version")) if isinstance(answer, dict) else ""
+        if not version:
+            logger.warning(
+                "%s does not say which version of vLLM it is. One before 0.18 does not heed which frames of a video a "
+                "request names, and the log would be wrong about them.",
+                self.server,
+            )
         if problem := self._video.find_version_problem(version):
             raise ModelError(f"{self.name}: {problem}")
 
@@ -291,10 +312,7 @@ def read_completion(answer: Any, where: str) -> Reply:
     elif unfinished:
         status, error_text = "truncated", ENDED_THINKING
     elif message.get("content") is None and not parts:
-        status, error_text = (
-            "error",
-            "the reply holds thoughts alone" if thinking else "the reply holds no content",
-        )
+        status, error_text = "error", describe_missing_answer(thoughts=bool(thinking))
     details = usage.get("completion_tokens_details")
     details = details if isinstance(details, dict) else {}
     return Reply(
@@ -331,6 +349,8 @@ def _is_thought(piece: Any) -> bool:
 
 def _answer_text(content: Any) -> str:
     """The text of a message's content; thoughts among its typed parts are not part of it."""
+    if isinstance(content, str):
+        return content
     if isinstance(content, list):
         texts = [piece for piece in content if isinstance(piece, dict) and isinstance(piece.get("text"), str)]
         texts = [piece for piece in texts if not _is_thought(piece)]
@@ -340,6 +360,8 @@ def _answer_text(content: Any) -> str:
 
 def _interleave_parts(content: Any, images: Any) -> tuple[Part, ...]:
     """Text and pictures in order, where a server sends pictures: among the content, or in a list after it."""
+    if isinstance(content, str) and not images:
+        return ()
     pieces = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     parts: list[Part] = []
     for piece in [*pieces, *(images if isinstance(images, list) else [])]:

@@ -8,7 +8,7 @@ from typing import Any
 from vivant.core.errors import MediaError
 from vivant.core.types import Reply, ReplyStatus
 from vivant.models.base import TransientError
-from vivant.models.http import read_count, read_string
+from vivant.models.http import describe_missing_answer, read_count, read_string
 from vivant.models.reply_json import read_any_form
 
 _LEAST_LIMIT = 16
@@ -63,6 +63,8 @@ def read_response(answer: Any, where: str) -> Reply:
         status, error = "refused", refusal
     elif status == "ok" and not pieces and any(item.get("type") == "function_call" for item in items):
         status, error = "error", "the model called a tool and gave no answer"
+    elif status == "ok" and not pieces:
+        status, error = "error", describe_missing_answer(thoughts=bool(items))
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     details = usage.get("output_tokens_details")

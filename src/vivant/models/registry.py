@@ -46,6 +46,8 @@ class Backend(Struct, frozen=True, kw_only=True):
     """What it starts."""
     weights: str = ""
     """The folder of `mini/` that its weights lie in."""
+    baseline: bool = False
+    """A rule that stands in for a model: tables show it as a line to compare with, not as a contestant."""
 
 
 @cache
@@ -67,6 +69,12 @@ def list_backends() -> dict[str, Backend]:
             ),
         )
     return by_name
+
+
+def is_baseline(model: str) -> bool:
+    """Whether a model's name, as tables show it, is that of a baseline: `random`, `echo/TEXT`."""
+    name = model.partition("/")[0].casefold()
+    return any(backend.baseline and backend.name == name for backend in _list_builtin())
 
 
 def create(spec: str, options: ModelOptions | None = None) -> Model:
@@ -93,7 +101,7 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
 
 def _check_thinking(model: Model, options: ModelOptions) -> Model:
     """The model, unless the user says how to think to one that was not told: nothing is ignored."""
-    if options.thinking.given and model.thinking is None:
+    if options.thinking.is_set and model.thinking is None:
         raise UsageError(f"{model.name} does not think; leave out {options.thinking.flag}")
     return model
 

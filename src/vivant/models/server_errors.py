@@ -32,6 +32,8 @@ _TYPES = {
     "billing_error": 402,
     "permission_error": 403,
     "not_found_error": 404,
+    "request_too_large": 413,
+    "timeout_error": 504,
 }
 """Statuses that an error means which comes without a number."""
 _ECHOES = {"input", "body", "ctx", "loc", "flagged_input", "prompt", "messages", "url"}
@@ -146,10 +148,11 @@ def find_embedded_error(answer: Any) -> tuple[int, Any] | None:
         error = answer
     elif error and choices:
         return None  # an answer beside it counts
-    return (_embedded_status(error), error) if error else None
+    return (read_error_status(error), error) if error else None
 
 
-def _embedded_status(error: Any) -> int:
+def read_error_status(error: Any) -> int:
+    """The HTTP status that an error means which comes inside something else; 500 where it does not say."""
     if isinstance(error, dict):
         for name in ("code", "status", "type"):
             value = error.get(name)

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ThinkingOptions
@@ -20,6 +21,7 @@ from vivant.models.model_table import (
     ServerFacts,
     ThinkingFamily,
     ThinkingSwitch,
+    find_plain_word,
     find_thinking,
     load_model_table,
     never_thinks,
@@ -50,6 +52,8 @@ class Thinking(Struct, frozen=True, kw_only=True):
     @property
     def identity(self) -> dict[str, Any]:
         """What tells it from other ways to think, for a fingerprint."""
+        if not self.room and not self.body:
+            return {}
         size = {"budget" if self.is_budget else "room": self.room}
         return {"thinking": size | ({"sent": dict(self.body)} if self.body else {})}
 
@@ -67,7 +71,7 @@ def plan_thinking(
     server: ServerFacts | None = None,
     thinks: bool | None = None,
 ) -> Thinking | None:
-    """Decide how a model thinks; None where it does not, and was not told to.
+    """Decide how a model thinks; None where it does not, and the user says nothing about it.
 
     Args:
         name: the model's name on its server.
@@ -79,23 +83,28 @@ def plan_thinking(
     table = load_model_table().thinking
     family = None if thinks is False else find_thinking(name, api)
     if family is None:
-        if not thinks and not options.given:
+        if not thinks and not options.is_set:
             return None
         if thinks is None and never_thinks(name, api):
             if options.off:
-                return None
+                return Thinking()
             raise UsageError(f"{name} does not think; leave out --effort and --thinking-tokens")
+        if thinks is None and options.effort is not None and find_plain_word(name):
+            word = find_plain_word(name)
+            raise UsageError(f"{name}: models with '{word}' in their names do not think; leave out --effort")
         hosted = server is not None and server.needs_key
         if api == "openai" and hosted and not thinks and options.off:
-            return None
+            return Thinking()
         # A model that nobody knows: servers of one's own read fields of the chat template, others an effort.
         by_api = {"gemini": "gemini-budget", "anthropic": "anthropic-adaptive"}
         family = ThinkingFamily(api=api, switch=by_api.get(api, "effort" if thinks or hosted else "template"))
     own = server.thinking if server is not None else ""
     switch = table.switches.get(own or family.switch, ThinkingSwitch())
+    if own and not family.efforts:  # its chat template takes none; the server does
+        family = replace(family, efforts=ThinkingFamily().efforts)
     if options.off:
         return _stop(name, family, switch, keeps_own=bool(own))
-    if family.starts == "request" and not options.given:
+    if family.starts == "request" and not options.is_set:
         return None
     return _start(name, options, family, switch)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import NamedTuple
 
@@ -45,11 +46,12 @@ def load_thought_marks() -> ThoughtMarks:
 
 
 @cache
-def _first_signs() -> tuple[str, ...]:
-    """Signs with which marks begin: most replies have none of them."""
+def _any_mark() -> re.Pattern[str]:
+    """Finds a mark: most replies have none."""
     table = load_thought_marks()
     marks = (*table.marks, *table.answers)
-    return tuple({sign[0] for mark in marks for sign in (mark.open, mark.close) if sign})
+    signs = sorted({sign for mark in marks for sign in (mark.open, mark.close) if sign})
+    return re.compile("|".join(map(re.escape, signs)))
 
 
 def split_thinking(text: str, *, opened: bool = False) -> SplitReply:
@@ -63,7 +65,7 @@ def split_thinking(text: str, *, opened: bool = False) -> SplitReply:
         Thoughts that were cut off leave an empty answer: they must not be read as one. A reply without marks is
         returned as it is.
     """
-    if not opened and not any(sign in text for sign in _first_signs()):
+    if not opened and _any_mark().search(text) is None:
         return SplitReply("", text)
     marks = load_thought_marks()
     thoughts: list[str] = []
@@ -109,7 +111,7 @@ def _closes_alone(text: str, marks: tuple[ThoughtMark, ...]) -> bool:
 def _find_closing(text: str, marks: tuple[ThoughtMark, ...]) -> ThoughtMark | None:
     """The closing mark that comes first."""
     positions = [(text.index(mark.close), mark) for mark in marks if not mark.paired and mark.close in text]
-    return min(positions, key=lambda place: place[0])[1] if positions else None
+    return min(positions, key=lambda item: item[0])[1] if positions else None
 
 
 def _unwrap(text: str, marks: tuple[ThoughtMark, ...]) -> str:

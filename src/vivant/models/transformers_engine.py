@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from vivant.models.processors import (
     takes_videos,
 )
 from vivant.models.thought_marks import ENDED_THINKING, find_opened_mark, split_thinking
+from vivant.models.weights_check import require_all_weights
 
 _EXACT = ("second_per_grid_ts",)
 """Inputs that are times, not pixels: they keep their precision."""
@@ -41,7 +43,7 @@ class TransformersEngine:
         try:
             self._model = self._load(settings, dtype)
             self._processor = self._load_processor(settings)
-        except (OSError, ValueError, ImportError, KeyError) as error:
+        except (OSError, ValueError, ImportError, KeyError, UserWarning) as error:
             raise ModelError(loading_error(settings["model"], error)) from error
         if not settings["device_map"]:
             self._model.to(device)
@@ -80,11 +82,16 @@ class TransformersEngine:
         auto = AutoModelForCausalLM if self._text_only else AutoModelForImageTextToText
         more = {"device_map": settings["device_map"], "attn_implementation": settings["attention"]}
         extra = {name: value for name, value in more.items() if value}
-        model = auto.from_pretrained(settings["model"], dtype=dtype, **extra, **origin)
+        model, info = auto.from_pretrained(
+            settings["model"], dtype=dtype, output_loading_info=True, **extra, **origin
+        )
+        require_all_weights(settings["model"], info, quantized=getattr(model, "is_quantized", False))
         if settings["adapter"]:
             from peft import PeftModel
 
-            model = PeftModel.from_pretrained(model, settings["adapter"])
+            with warnings.catch_warnings():  # weights that are not there are an error
+                warnings.filterwarnings("error", message=".*missing adapter keys.*")
+                model = PeftModel.from_pretrained(model, settings["adapter"])
         return model
 
     def _load_processor(self, settings: Mapping[str, Any]) -> Any:

@@ -10,11 +10,11 @@ import msgspec
 from vivant.core.types import Reply, Request
 from vivant.models.anthropic import read_message
 from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
+from vivant.models.server_errors import read_error_status
 
 if TYPE_CHECKING:
     from vivant.models.anthropic import Anthropic
 
-_STATUSES = {"invalid_request_error": 400, "request_too_large": 413, "authentication_error": 401}
 _CLOCKS = 120.0
 """Seconds by which the provider's clock may differ from ours."""
 
@@ -55,15 +55,14 @@ class AnthropicBatches(HttpBatches):
         if not info.get("results_url"):
             return []
         lines = await fetch_json_lines(self._client, info["results_url"])
-        return [(line["custom_id"], self._reply(line["result"])) for line in lines]
+        return [(line["custom_id"], self.read_result(line["result"])) for line in lines]
 
-    def _reply(self, result: dict[str, Any]) -> Reply:
+    def read_result(self, result: dict[str, Any]) -> Reply:
+        """One result of a batch as a Reply."""
         if result["type"] == "succeeded":
             return read_reply(result["message"], self._model.server, read_message)
         if result["type"] == "errored":
             error = result.get("error") or {}
             inner = error.get("error") or error
-            return failed_reply(
-                _STATUSES.get(inner.get("type", ""), 500), {"error": inner}, self._model.server
-            )
+            return failed_reply(read_error_status(inner), {"error": inner}, self._model.server)
         return Reply(status="error", error=f"in the batch: {result['type']}")
