@@ -22,7 +22,7 @@ def make_samples(count: int, **facets: str) -> list[Sample]:
 def test_the_bundled_editions_have_the_stated_sizes(name: str) -> None:
     benchmark, root = registry.get(name), mini.root(name)
     assert root is not None
-    edition = find_edition(name, root)
+    edition = find_edition(benchmark, root)
     assert edition is not None
     tasks = benchmark.data.available(benchmark, root, benchmark.expand(""))
     size = compare_size(name, edition, {task: benchmark.load(root, f"{name}/{task}") for task in tasks})
@@ -67,7 +67,7 @@ def test_a_run_says_it_in_one_line_and_so_does_the_check(tmp_path: Path) -> None
     assert line in planned.stderr
     assert line in run_vivant("data", "check", "mmrv", "--data", tmp_path, cwd=tmp_path).stderr
     whole = run_vivant("plan", "mmrv", "--data", "mini", "--model", "random", cwd=tmp_path)
-    assert "mmrv: all 48 samples of the bundled mini-edition" in whole.stderr
+    assert "mmrv: all 240 samples of the bundled mini-edition" in whole.stderr
 
 
 def test_the_check_counts_tasks_that_are_not_there(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.jsonl import Jsonl
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
@@ -74,7 +75,11 @@ def _write(tmp_path: Path, *lines: object) -> Path:
         ({"question": "x", "choices": ["a"], "answer": 0}, "only one"),
         ({"question": "x"}, "neither `choices` nor an `answer`"),
         ({"answer": "x"}, "no `question`"),
-        ({"question": "x", "answr": "y"}, "`answr`; known: question, id, image"),
+        ({"question": "x", "answr": "y"}, "`answr` is unknown; did you mean `answer`?"),
+        (
+            {"question": "x", "options": ["a", "b"], "answer": "B"},
+            "`options` is unknown; did you mean `choices`?",
+        ),
         ({"question": [{"picture": "a.png"}], "answer": "y"}, "part 0 of `question` is 'picture'"),
         ({"id": "one", "question": "x", "answer": "y"}, "already used in line 1"),
         (b'{"question": "\xff", "answer": "y"}', ""),
@@ -165,3 +170,60 @@ def test_predictions_that_do_not_fit_are_refused(tmp_path: Path, content: str, r
         import_predictions(str(path), tmp_path / "p.jsonl", tmp_path / "run")
     assert reason in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_clips_subtitles_and_unknown_fields(tmp_path: Path) -> None:
+    (tmp_path / "v.srt").write_text(
+        "1\n00:00:01,000 --> 00:00:02,000\nearly\n\n2\n00:00:05,000 --> 00:00:06,000\nlate\n"
+    )
+    path = _write(
+        tmp_path,
+        {
+            "video": "v.mp4",
+            "start": "0:04",
+            "end": 9.5,
+            "subtitles": "v.srt",
+            "question": "What is said?",
+            "choices": ["x", "y"],
+            "answer": "x",
+            "level": "hard",
+            "year": 2024,
+            "checked": True,
+            "authors": ["a", "b"],
+            "note": None,
+        },
+        {
+            "question": ["First ", {"video": "v.mp4", "start": 1, "end": 2}, " then?"],
+            "subtitles": "spoken words",
+            "answer": "y",
+        },
+    )
+    first, second = Jsonl().load(path, "jsonl/mine")
+    assert first.question == (Video("v.mp4", 4.0, 9.5), Text("What is said?"))
+    assert first.facets == {"level": "hard", "year": "2024", "checked": "true"}
+    assert first.extra == {"subtitles": "v.srt", "authors": ["a", "b"]}
+    assert second.question[1] == Video("v.mp4", 1.0, 2.0)
+    shown = Jsonl().prompt(first, PromptContext(style="zero-shot", root=path)).messages[0].parts
+    assert isinstance(shown[0], Video)
+    assert "late" in str(shown[1])
+    assert "early" not in str(shown)
+    assert "What is said?" in str(shown[2])
+    free = Jsonl().prompt(second, PromptContext(style="bare", root=path, pool=[first, second]))
+    assert "spoken words" in str(free.messages)
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ({"video": "v.mp4", "start": 5, "end": 4}, "the clip ends at 4 s, before it begins at 5 s"),
+        ({"video": "v.mp4", "start": "soon"}, "seconds or h:m:s"),
+        ({"start": 5}, "`start` and `end` go with `video`"),
+        ({"subtitles": "gone.srt"}, "gone.srt is missing"),
+        ({"subtitles": "../x.srt"}, "leads out of the data folder"),
+        ({"vidoe": "v.mp4"}, "did you mean `video`?"),
+    ],
+)
+def test_a_wrong_clip_or_subtitle_is_refused(tmp_path: Path, line: dict[str, object], reason: str) -> None:
+    with pytest.raises(DataError) as caught:
+        load(tmp_path, {"question": "x", "answer": "y", **line})
+    assert f"mine.jsonl, line 1: {reason}" in str(caught.value) or reason in str(caught.value)

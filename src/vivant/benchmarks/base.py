@@ -10,18 +10,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.rubric import JudgeInfo
+from vivant.benchmarks.sample_units import StoppedOrder
 from vivant.benchmarks.task_options import TaskOption, parse_values
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.randomness import nth_permutation, shuffled_indices
 from vivant.core.types import Message, Option, Record, Sample, Score
+
+if TYPE_CHECKING:
+    from vivant.benchmarks.editions import PublishedEdition
 
 Protocol = Literal["paper", "strict"]
 PROTOCOLS: tuple[Protocol, ...] = ("paper", "strict")
@@ -127,6 +131,8 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     """The folder that media paths in samples are relative to."""
     path: str = ""
     """The run's directory."""
+    stopped: StoppedOrder | None = None
+    """Set where the run stopped early: intervals are then those that hold at the moment of stopping."""
 
     def __repr__(self) -> str:  # the rows may be many megabytes
         return f"<ScoredRun {self.run}: {self.task}, protocol {self.protocol}, {len(self.rows)} rows>"
@@ -182,6 +188,8 @@ class Benchmark(ABC):
     """Ways to phrase a question; the first is the default."""
     facets: ClassVar[tuple[str, ...]] = ()
     """Facets that every sample has; a user's own data may add others."""
+    levels: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Facets whose values have an order of their own: `{"level": ("Few", "Medium", "Many")}`."""
     protocols: ClassVar[tuple[Protocol, ...]] = ("strict",)
     """`paper` is for a published way of scoring that must be reproduced to the digit."""
     settings: ClassVar[Mapping[str, Any]] = {}
@@ -199,6 +207,9 @@ class Benchmark(ABC):
     """The style in which a model describes pictures that an image model then draws (`--image-model`)."""
     answer_kinds: ClassVar[Mapping[str, Scheme]] = {}
     """How the benchmark's paper sorts the answers of a task by kind, for `vivant reasoning`."""
+
+    edition: ClassVar[PublishedEdition | None] = None
+    """How many samples the published data hold; None where `editions.yaml` says so, or nobody."""
 
     data: ClassVar[DataFolder] = DataFolder()
     judged: ClassVar[JudgedTasks] = JudgedTasks()
@@ -274,3 +285,7 @@ class Benchmark(ABC):
         if sample.options:
             return 1.0 / len(sample.options)
         return self.task(sample.task).chance
+
+    def chance_as_scored(self, sample: Sample, settings: Mapping[str, Any]) -> float | None:  # noqa: ARG002
+        """The same for scores made with these settings, where a setting changes what a guess is worth."""
+        return self.chance(sample)

@@ -20,6 +20,8 @@ from vivant.core.optional_packages import require_package
 _T = TypeVar("_T")
 _MARK = b"\xef\xbb\xbf"
 _ANY: msgspec.json.Decoder[Any] = msgspec.json.Decoder()
+_LONGEST_CELL = 1 << 30
+_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 _PARQUET_ROWS = 50_000
 """Rows of a Parquet file that are held in memory at once."""
 
@@ -79,10 +81,10 @@ def iter_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 @contextmanager
-def open_csv(path: Path) -> Iterator[TextIO]:
+def open_csv(path: Path, encoding: str = "utf-8-sig") -> Iterator[TextIO]:
     """Open a CSV file; a file that cannot be read, or is no CSV in UTF-8, is a DataError."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding=encoding, newline="") as file:
             yield file
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror or error}") from error
@@ -90,13 +92,20 @@ def open_csv(path: Path) -> Iterator[TextIO]:
         raise DataError(f"{path} is not a CSV file in UTF-8: {error}") from error
 
 
-def iter_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def iter_csv_rows(path: Path, delimiter: str = ",") -> Iterator[tuple[int, dict[str, str]]]:
     """Each row with its number (the first after the header is 1); all rows must have the header's length."""
     with open_csv(path) as file:
-        reader = csv.reader(file)
+        # A cell may hold a picture in base64.
+        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST_CELL))
+        reader = csv.reader(file, delimiter=delimiter)
         header = [name.strip() for name in next(reader, [])]
         if not any(header):
             raise DataError(f"{path} is empty: its first line should name the columns")
+        other = next(
+            (name for sign, name in _SEPARATORS.items() if sign != delimiter and sign in header[0]), None
+        )
+        if len(header) == 1 and other is not None:
+            raise DataError(f"{path} is separated by {other}; write it with {_SEPARATORS[delimiter]}")
         repeated = next((name for name in header if header.count(name) > 1), None)
         if repeated is not None:
             raise DataError(f"{path} has two columns called '{repeated}'")
@@ -108,20 +117,20 @@ def iter_csv_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
             yield number, dict(zip(header, cells, strict=True))
 
 
-def iter_parquet_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a Parquet file, a part of it at a time."""
+def iter_parquet_rows(path: Path, portion: int = _PARQUET_ROWS) -> Iterator[dict[str, Any]]:
+    """The rows of a Parquet file, so many of them at a time."""
     require_package("polars", "parquet", f"Reading {path}")
     import polars
 
     start = 0
     while True:
         try:
-            frame = polars.scan_parquet(path).slice(start, _PARQUET_ROWS).collect()
+            frame = polars.scan_parquet(path).slice(start, portion).collect()
         except (OSError, polars.exceptions.PolarsError) as error:
             raise DataError(f"{path} is not a readable Parquet file: {first_line(error)}") from error
         yield from frame.iter_rows(named=True)
         start += len(frame)
-        if len(frame) < _PARQUET_ROWS:
+        if len(frame) < portion:
             return
 
 

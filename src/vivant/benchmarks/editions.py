@@ -9,13 +9,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
 from vivant import mini
 from vivant.core.types import Sample
 from vivant.core.yaml_files import read_resource
+
+if TYPE_CHECKING:
+    from vivant.benchmarks.base import Benchmark
 
 MINI, RELEASED = "mini", "released"
 _SHOWN = 4
@@ -44,14 +47,14 @@ def load_editions() -> dict[str, dict[str, PublishedEdition]]:
     return read_resource("vivant.benchmarks", "editions.yaml", dict[str, dict[str, PublishedEdition]])
 
 
-def find_edition(
-    benchmark: str, root: Path, variant: Mapping[str, Any] | None = None
-) -> PublishedEdition | None:
+def find_edition(benchmark: Benchmark, root: Path) -> PublishedEdition | None:
     """The edition that a folder should hold: the bundled one, or the released one; None where no size is known."""
-    editions = load_editions().get(benchmark, {})
-    if mini.is_bundled(root, benchmark):
+    if benchmark.edition is not None:
+        return benchmark.edition
+    editions = load_editions().get(benchmark.name, {})
+    if mini.is_bundled(root, benchmark.name):
         return editions.get(MINI)
-    if variant and variant.get("adv"):
+    if benchmark.options.get("adv"):
         return editions.get("adversarial")
     return editions.get(RELEASED)
 

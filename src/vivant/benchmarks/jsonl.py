@@ -4,9 +4,11 @@ Fields of a line (docs/your-own-questions.md):
 - `id`: text or whole number, unique in the file (default: the line's number)
 - `question`: text, or a list of parts: a text, {"text": …}, {"image": path}, {"video": path}, {"audio": path}
 - `image`, `images`, `video`, `audio`: paths that stand before the question (relative to the file)
+- `start`, `end`: the part of the video that is asked about, in seconds or h:m:s; `subtitles`: a file, or the text
 - `choices`: a list of texts; `answer`: the right one's text, or its letter, or its place from 0
 - `answers` (or `answer` without choices): accepted texts
 - `facets`: names and values to filter and group by; `cluster`: samples that are not independent
+- any other field: a facet where its value is a text, a number or true/false, else kept with the sample
 """
 
 from __future__ import annotations
@@ -17,33 +19,35 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
-from msgspec import Struct
+from msgspec.structs import replace
 
 from vivant.benchmarks.base import Prompt, PromptContext, Protocol, ScoreSettings, TaskInfo
-from vivant.benchmarks.multiple_choice import MultipleChoice, make_options, user_message
+from vivant.benchmarks.multiple_choice import MultipleChoice, user_message
 from vivant.benchmarks.parts import DataFolder
+from vivant.benchmarks.question_lines import QuestionLine, decode_line, make_sample, name_line
+from vivant.benchmarks.subtitles import FIELD, is_subtitle_file, show_subtitles
+from vivant.benchmarks.task_options import MISSING_MEDIA, TaskOption
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import DataError, VivantError
 from vivant.core.stored_lines import KeySet
-from vivant.core.types import Audio, Image, Option, Part, Record, Sample, Score, Text, Video
+from vivant.core.types import Record, Sample, Score, Text
+from vivant.media.paths import resolve_media
+from vivant.media.shown_cues import HEADING
 
-_MEDIA = {"image": Image, "video": Video, "audio": Audio}
 
+class AcceptedAnswers:
+    """All accepted answers of a task, for guessers. Gathered once: a large file is not read for each question."""
 
-class QuestionLine(Struct, forbid_unknown_fields=True):
-    """One line as it may be written. Unknown fields are refused, so that a misspelt one is not ignored."""
+    def __init__(self) -> None:
+        self._pool: Sequence[Sample] = ()
+        self._answers: tuple[str, ...] = ()
 
-    question: str | list[str | dict[str, str]] = ""
-    id: str | int | None = None
-    image: str | None = None
-    images: list[str] = []
-    video: str | None = None
-    audio: str | None = None
-    choices: list[str] = []
-    answer: str | int | None = None
-    answers: list[str] = []
-    facets: dict[str, str | int | float | bool] = {}
-    cluster: str | int | None = None
+    def gather(self, pool: Sequence[Sample]) -> tuple[str, ...]:
+        """The answers of these samples, sorted."""
+        if self._pool is not pool:
+            self._pool = pool
+            self._answers = tuple(sorted({answer for sample in pool for answer in sample.answers}))
+        return self._answers
 
 
 class Jsonl(MultipleChoice):
@@ -64,13 +68,14 @@ class Jsonl(MultipleChoice):
         for style in ("zero-shot", "cot", "bare")
     }
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
+    task_options: ClassVar[tuple[TaskOption, ...]] = (MISSING_MEDIA,)
     scores_apart: ClassVar[bool] = True
     protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
     data: ClassVar[DataFolder] = DataFolder("The format is described in docs/your-own-questions.md.")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self._gathered: tuple[Sequence[Sample], tuple[str, ...]] = ((), ())
+        self._accepted = AcceptedAnswers()
 
     def task(self, name: str) -> TaskInfo:
         """Every file is a task of its own, named after the file."""
@@ -95,7 +100,8 @@ class Jsonl(MultipleChoice):
                 for number, raw in enumerate(file, 1):
                     if raw.isspace():
                         continue
-                    sample = _sample(decoder.decode(raw), number, task)
+                    sample = make_sample(*decode_line(raw, decoder), number, task)
+                    _check_subtitles(sample, root)
                     if not seen.add(sample.id):
                         raise DataError(
                             f"the id '{sample.id}' is already used{_find_line(root, number, sample.id)}"
@@ -104,29 +110,22 @@ class Jsonl(MultipleChoice):
         except OSError as error:
             raise DataError(f"Cannot read {root}: {error.strerror}") from error
         except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
-            reason = str(error)
-            if "unknown field" in reason:
-                reason += f"; known: {', '.join(QuestionLine.__struct_fields__)}"
-            raise DataError(f"{root}, line {number}: {reason}") from error
+            raise DataError(f"{root}, line {number}: {error}") from error
         if not seen:
             raise DataError(f"{root} holds no questions")
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The question as it is, the choices in the sample's own order, and how to answer."""
+        if FIELD in sample.extra:
+            sample = _with_subtitles(sample, context.root.parent)
         if sample.options:
             return super().prompt(sample, context)
-        instruction = context.wording.get(f"free.{context.style}", _FREE[context.style])
+        instruction = context.wording.get(f"free.{context.style}", FREE_INSTRUCTIONS[context.style])
         return Prompt(
             messages=(user_message(sample.question, instruction),),
             max_tokens=1024 if context.style == "cot" else 128,
-            candidates=self._candidates(context.pool),
+            candidates=self._accepted.gather(context.pool),
         )
-
-    def _candidates(self, pool: Sequence[Sample]) -> tuple[str, ...]:
-        """All accepted answers. Gathered once, so that a large file is not read over for each question."""
-        if self._gathered[0] is not pool:
-            self._gathered = (pool, tuple(sorted({answer for other in pool for answer in other.answers})))
-        return self._gathered[1]
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Choices: the option read in the reply. Free text: equal to an accepted answer, or near enough in
@@ -148,7 +147,7 @@ class Jsonl(MultipleChoice):
         return [scores[record.key] for _, record in items]
 
 
-_FREE = {
+FREE_INSTRUCTIONS = {
     "zero-shot": "Reply with the answer and nothing else.",
     "cot": "Think it through step by step, then write the answer alone on the last line.",
     "bare": "",
@@ -185,97 +184,24 @@ def _similarities(items: Sequence[tuple[Sample, Record]], threshold: float) -> l
 
 def _find_line(root: Path, before: int, name: str) -> str:
     """Which line above `before` has the id."""
+    decoder = msgspec.json.Decoder(QuestionLine)
     with root.open("rb") as file:
         for number, raw in enumerate(islice(file, before - 1), 1):
-            if not raw.isspace() and _name(msgspec.json.decode(raw, type=QuestionLine), number) == name:
+            if not raw.isspace() and name_line(decode_line(raw, decoder)[0], number) == name:
                 return f" in line {number}"
     return ""
 
 
-def _name(line: QuestionLine, number: int) -> str:
-    return str(line.id) if line.id is not None else str(number)
-
-
-def _sample(line: QuestionLine, number: int, task: str) -> Sample:
-    question = _media(line) + _question(line.question)
-    if not question:
-        raise DataError("there is no `question`, and no picture or video either")
-    options = make_options(line.choices)
-    if len(set(line.choices)) != len(line.choices):
-        raise DataError("two `choices` are the same")
-    if len(options) == 1:
-        raise DataError("`choices` holds only one choice")
-    answers = tuple(line.answers)
-    key = None
-    if options:
-        key = _key(line, options)
-    else:
-        if line.answer is not None:
-            answers = (str(line.answer), *answers)
-        if not answers:
-            raise DataError("there are neither `choices` nor an `answer`")
-    name = _name(line, number)
-    return Sample(
-        id=name,
-        task=task,
-        question=question,
-        options=options,
-        key=key,
-        answers=answers,
-        facets={facet: _facet(value) for facet, value in line.facets.items()},
-        cluster=str(line.cluster) if line.cluster is not None else (line.video or name),
+def _with_subtitles(sample: Sample, folder: Path) -> Sample:
+    """The sample with its subtitles between the media and the question."""
+    first = next(
+        (i for i, part in enumerate(sample.question) if isinstance(part, Text)), len(sample.question)
     )
+    text = Text(f"{HEADING}\n{show_subtitles(sample, folder)}\n\n")
+    return replace(sample, question=(*sample.question[:first], text, *sample.question[first:]))
 
 
-def _facet(value: str | int | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _key(line: QuestionLine, options: tuple[Option, ...]) -> int:
-    answer = line.answer
-    if answer is None and len(line.answers) == 1:
-        answer = line.answers[0]
-    if answer is None:
-        raise DataError("there are `choices` but no `answer`")
-    if isinstance(answer, int):
-        if 0 <= answer < len(options):
-            return answer
-        raise DataError(f"`answer` {answer} is no place in `choices` (0 to {len(options) - 1})")
-    texts = [option.text for option in options]
-    if answer in texts:
-        return texts.index(answer)
-    for index, option in enumerate(options):
-        if answer.strip().upper() == option.name:
-            return index
-    raise DataError(f"`answer` '{answer}' is none of the `choices`")
-
-
-def _media(line: QuestionLine) -> tuple[Part, ...]:
-    parts: list[Part] = [Image(path) for path in ([line.image] if line.image else []) + line.images]
-    if line.video:
-        parts.append(Video(line.video))
-    if line.audio:
-        parts.append(Audio(line.audio))
-    return tuple(parts)
-
-
-def _question(question: str | list[str | dict[str, str]]) -> tuple[Part, ...]:
-    if isinstance(question, str):
-        return (Text(question),) if question else ()
-    parts: list[Part] = []
-    for index, piece in enumerate(question):
-        if isinstance(piece, str):
-            parts.append(Text(piece))
-        elif len(piece) != 1:
-            raise DataError(f"part {index} of `question` must have one field: text, image, video or audio")
-        else:
-            (kind, value), *_ = piece.items()
-            if kind == "text":
-                parts.append(Text(value))
-            elif kind in _MEDIA:
-                parts.append(_MEDIA[kind](value))
-            else:
-                raise DataError(
-                    f"part {index} of `question` is '{kind}'; it may be text, image, video or audio"
-                )
-    return tuple(parts)
+def _check_subtitles(sample: Sample, root: Path) -> None:
+    value = sample.extra.get(FIELD, "")
+    if value and is_subtitle_file(value):
+        resolve_media(root.parent, value)

@@ -30,6 +30,11 @@ class DataFolder:
         self.help = help
         """Which files are read and where they come from. Shown where they are not found."""
 
+    @property
+    def default_root(self) -> Path | None:
+        """The folder that is read where the user names none and the usual one does not exist."""
+        return None
+
     def media_root(self, root: Path) -> Path:
         """The folder that media paths in samples are relative to."""
         return root if root.is_dir() else root.parent

@@ -9,13 +9,20 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
 from vivant import mini
 from vivant.benchmarks.base import PROTOCOLS, Benchmark, Protocol
-from vivant.benchmarks.plugin_files import list_remembered_files, load_class
+from vivant.benchmarks.plugin_files import (
+    SUITE,
+    is_description,
+    list_remembered_files,
+    list_suite,
+    load_class,
+    load_description,
+)
+from vivant.benchmarks.question_files import find_question_file, is_question_file, on_this_machine
 from vivant.benchmarks.task_options import TaskOptionValues, parse_values
 from vivant.benchmarks.validation import check_class
 from vivant.core.errors import DataError, UsageError, unknown_name_error
@@ -27,10 +34,16 @@ _BUILTIN: Mapping[str, str] = {
     "mmie": "vivant.benchmarks.mmie:MMIE",
     "mimic": "vivant.benchmarks.mimic:Mimic",
     "jsonl": "vivant.benchmarks.jsonl:Jsonl",
+    "vlmevalkit-tsv": "vivant.benchmarks.vlmevalkit:VlmEvalKit",
+    "inspect": "vivant.bridges.imported_results:InspectResultsTasks",
+    "vlmevalkit": "vivant.bridges.imported_results:VlmEvalKitResults",
+    "lmms": "vivant.bridges.lmms_benchmark:LmmsEval",
 }
+FILE_BENCHMARKS = frozenset(("jsonl", "vlmevalkit-tsv", "inspect", "vlmevalkit"))
+"""Those whose tasks are files that a user names; they have no data folder."""
 
 
-_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<cls>\w+))?(?:/(?P<task>.*))?")
+_FILE = re.compile(r"(?P<path>.+\.(?:py|ya?ml))(?::(?P<cls>\w+))?(?:/(?P<task>.*))?")
 
 
 class Selection(Struct, frozen=True):
@@ -49,20 +62,28 @@ def names() -> dict[str, str]:
 
 
 def _list_installed() -> dict[str, str]:
-    return {**{point.name: point.value for point in entry_points(group="vivant.benchmarks")}, **_BUILTIN}
+    installed = {point.name: point.value for point in entry_points(group="vivant.benchmarks")}
+    return {**_BUILTIN, **list_suite(), **installed, **list_suite(), **_BUILTIN}
 
 
 def get(name: str, **options: Any) -> Benchmark:
-    """The benchmark called `name`, or the one in `./file.py[:Class]`; options that it does not know are refused."""
+    """The benchmark called `name`, or the one in `./file.py[:Class]` or `./file.yaml`; unknown options are refused."""
     match = _FILE.fullmatch(name)
     if match:
+        if is_description(match["path"]):
+            return load_description(Path(match["path"]), _list_installed)(**options)
         return load_class(Path(match["path"]), match["cls"] or "", _list_installed)(**options)
     # To list what others installed takes forty times as long as to find a bundled one, which come first anyway.
-    sources = _BUILTIN if name in _BUILTIN else names()
+    sources: Mapping[str, str] = _BUILTIN
     if name not in sources:
-        hint = "(your own questions: a path that ends in .jsonl; your own benchmark: one that ends in .py)"
+        suite = list_suite()
+        sources = suite if name in suite else names()
+    if name not in sources:
+        hint = "(your own questions: a path that ends in .jsonl; your own benchmark: one in .yaml or .py)"
         raise unknown_name_error("benchmark", name, sources, hint)
     source = sources[name]
+    if is_description(source):
+        return load_description(Path(source), _list_installed)(**options)
     if ".py:" in source:
         path, _, class_name = source.rpartition(":")
         return load_class(Path(path), class_name, _list_installed)(**options)
@@ -85,7 +106,7 @@ def split_selector(selector: str) -> tuple[str, str]:
     match = _FILE.fullmatch(selector)
     if match:
         return match["path"] + (f":{match['cls']}" if match["cls"] else ""), match["task"] or ""
-    name, _, task = selector.partition("/")
+    name, _, task = selector.partition(":" if selector.startswith("lmms:") else "/")
     return name, task
 
 
@@ -102,11 +123,17 @@ def parse_task_options(selectors: Sequence[str], values: Mapping[str, Any]) -> T
     """
     if not values:
         return TaskOptionValues()
-    chosen = list(
-        dict.fromkeys(split_selector(selector)[0] for selector in selectors if not is_file(selector))
-    )
-    options = [option for name in chosen for option in get(name).task_options]
+    chosen = _benchmark_names(selectors)
+    files = ["jsonl"] if any(is_file(selector) for selector in selectors) else []
+    options = [option for name in (*chosen, *files) for option in get(name).task_options]
     return parse_values(options, values, f"task option of {', '.join(chosen) or 'your own questions'}")
+
+
+def has_task_option(selectors: Sequence[str], name: str) -> bool:
+    """Whether a benchmark among the selectors declares a task option."""
+    return any(
+        option.name == name for each in _benchmark_names(selectors) for option in get(each).task_options
+    )
 
 
 def choose_protocol(tasks: Iterable[str], wanted: Protocol | None = None) -> Protocol:
@@ -132,7 +159,7 @@ def of_task(task: str) -> Benchmark:
 
 def is_file(selector: str) -> bool:
     """Whether the user names a file of questions rather than a benchmark."""
-    return selector.endswith((".jsonl", ".ndjson"))
+    return is_question_file(selector)
 
 
 def select(
@@ -145,21 +172,26 @@ def select(
     chosen: list[Selection] = []
     for selector in selectors:
         if is_file(selector):
-            path = on_this_machine(selector, "copy the questions and their media to it")
-            if not path.is_file():
-                raise DataError(f"No such file: {path}")
-            chosen.append(Selection(get("jsonl"), (f"jsonl/{path.stem}",), path))
+            name, path = find_question_file(selector, data_root)
+            chosen.append(Selection(_get_declared(name, options), (f"{name}/{path.stem}",), path))
             continue
         source, task = split_selector(selector)
-        if source == "jsonl":
-            raise UsageError("Give the path of your questions instead of 'jsonl', e.g. ./mine.jsonl")
-        declared = {option.key for option in benchmarks[source].task_options}
-        benchmark = get(source, **{key: value for key, value in options.items() if key in declared})
+        if source in ("jsonl", "vlmevalkit-tsv"):
+            example = "./mine.jsonl" if source == "jsonl" else "./MMBench_DEV_EN.tsv"
+            raise UsageError(f"Give the path of your questions instead of '{source}', e.g. {example}")
+        benchmark = _get_declared(source, options)
+        tasks = benchmark.expand(task)
         match = _FILE.fullmatch(source)
         folder = Path(match["path"]).expanduser().parent if match else None
         root = locate(benchmark, roots.get(benchmark.name) or roots.get(""), folder)
-        chosen.append(_present(benchmark, benchmark.expand(task), root))
+        chosen.append(_present(benchmark, tasks, root))
     return chosen
+
+
+def _get_declared(name: str, options: Mapping[str, Any]) -> Benchmark:
+    """The benchmark with those options that it declares; the others belong to another one of the run."""
+    declared = {option.key for option in get(name).task_options}
+    return get(name, **{key: value for key, value in options.items() if key in declared})
 
 
 def _present(benchmark: Benchmark, tasks: tuple[str, ...], root: Path) -> Selection:
@@ -190,16 +222,6 @@ def _roots(data: Sequence[str], benchmarks: Sequence[str]) -> dict[str, str]:
     return roots
 
 
-def on_this_machine(address: str, remedy: str) -> Path:
-    """A path or URL as a path. What lies in an object store is fetched when the user asks for it, never by a run."""
-    scheme, separator, _ = address.partition("://")
-    if not separator:
-        return Path(address).expanduser()
-    if scheme == "file":
-        return Path(unquote(urlsplit(address).path))
-    raise UsageError(f"{address}: a run reads files on its own machine and downloads nothing; {remedy}")
-
-
 def data_root() -> Path:
     """The folder that holds one folder per benchmark: `VIVANT_DATA`, else `./data`."""
     remedy = "point VIVANT_DATA at a folder, and fetch into it with `vivant data get NAME --from URL`"
@@ -214,6 +236,9 @@ def locate(benchmark: Benchmark, named: str | None = None, beside: Path | None =
         named: What the user says with `--data`; `mini` is the bundled edition.
         beside: The folder of a benchmark's own file, used where nothing else is.
     """
+    file = getattr(benchmark, "file", None)
+    if beside is None and file is not None and file.path.parent != SUITE:
+        beside = file.path.parent
     if named == "mini":
         bundled = mini.root(benchmark.name)
         if bundled is None:
@@ -230,6 +255,7 @@ def locate(benchmark: Benchmark, named: str | None = None, beside: Path | None =
     path = data_root() / benchmark.name
     if path.exists():
         return path
+    beside = beside or benchmark.data.default_root
     if beside is not None:
         return beside
     from vivant.benchmarks.sources import load_sources

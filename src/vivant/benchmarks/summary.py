@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 import re
 from array import array
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.rubric import JudgeInfo
+from vivant.benchmarks.sample_units import StoppedOrder, group_intervals
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.structs import shared_fields
 from vivant.core.table import Row
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Record, Sample, Score, Text
 
 if TYPE_CHECKING:
     from vivant.metrics.intervals import Interval, Method
@@ -42,7 +43,11 @@ def parse_where(conditions: Sequence[str], samples: Iterable[Sample]) -> tuple[C
 
 def matches(sample: Sample, where: Sequence[Condition]) -> bool:
     """Whether a sample fulfils all conditions; a facet that it lacks has no value."""
-    return all((sample.facets.get(c.facet) in c.values) != c.negated for c in where)
+    return _fulfils(sample.facets, where)
+
+
+def _fulfils(facets: Mapping[str, str], where: Sequence[Condition]) -> bool:
+    return all((facets.get(c.facet) in c.values) != c.negated for c in where)
 
 
 def restrict(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun]:
@@ -59,9 +64,15 @@ def restrict(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun
         msgspec.structs.replace(
             part,
             rows=part.rows.select(keep) if hasattr(part.rows, "select") else tuple(filter(keep, part.rows)),
+            stopped=part.stopped and _restrict_stopped(part.stopped, conditions),
         )
         for part in parts
     ]
+
+
+def _restrict_stopped(stopped: StoppedOrder, where: Sequence[Condition]) -> StoppedOrder:
+    kept = {name: facets for name, facets in stopped.facets.items() if _fulfils(facets, where)}
+    return msgspec.structs.replace(stopped, facets=kept)
 
 
 def summarise(
@@ -77,27 +88,65 @@ def summarise(
     binary = True
     unparsed_value = benchmark.unparsed_value
     for sample, _, score in run.rows:
-        known.update(sample.facets)
+        if by:
+            known.update(sample.facets)
         value = counted_value(run, score, unparsed_value)
         binary = binary and value in (None, 0.0, 1.0)
         name = tuple(sample.facets.get(facet, "") for facet in by)
         group = groups.get(name)
         if group is None:
             group = groups[name] = _Group()
-        group.add(sample, score, value, benchmark)
+        group.add(sample, score, value, benchmark, run.settings)
     for facet in by:
         if facet not in known:
             raise unknown_name_error("facet", facet, known)
-    names = sorted(groups, key=lambda values: [natural(value) for value in values])
-    found = mean_intervals(
+    names = sorted(
+        groups,
+        key=lambda values: [_level_key(benchmark, f, v) for f, v in zip(by, values, strict=True)],
+    )
+    group_intervals = mean_intervals(
         [ClusteredValues(groups[name].values, groups[name].clusters) for name in names],
         binary=binary,
         method=intervals,
     )
+    if run.stopped is not None and all(sample.task == run.task for sample, _, _ in run.rows):
+        group_intervals = _anytime_intervals(run, benchmark, by, names)
     return [
         _row(run, benchmark, dict(zip(by, name, strict=True)), groups[name], interval)
-        for name, interval in zip(names, found, strict=True)
+        for name, interval in zip(names, group_intervals, strict=True)
     ]
+
+
+def _anytime_intervals(
+    run: ScoredRun, benchmark: Benchmark, by: Sequence[str], names: Sequence[tuple[str, ...]]
+) -> list[Interval | None]:
+    """For a run that stopped early, intervals that hold whenever one stops, for the mean of all samples."""
+    assert run.stopped is not None
+    values = (
+        (tuple(sample.facets.get(facet, "") for facet in by), sample.id, value)
+        for sample, _, score in run.rows
+        if (value := counted_value(run, score, benchmark.unparsed_value)) is not None
+    )
+    members: dict[tuple[str, ...], list[str]] = {}
+    for name, facets in run.stopped.facets.items():
+        members.setdefault(tuple(facets.get(facet, "") for facet in by), []).append(name)
+    intervals = group_intervals(run.stopped, values, members)
+    return [intervals.get(name) for name in names]
+
+
+def sum_units(
+    stopped: StoppedOrder, rows: Iterable[tuple[Sample, Score]], benchmark: Benchmark, part: ScoredRun
+) -> list[tuple[float, float]]:
+    """The total and the number of values of each unit that counts; what could not be scored counts in neither."""
+    places = stopped.places
+    sums = [[0.0, 0.0] for _ in range(stopped.complete)]
+    for sample, score in rows:
+        number = places.get(sample.id)
+        value = counted_value(part, score, benchmark.unparsed_value)
+        if number is not None and value is not None:
+            sums[number][0] += value
+            sums[number][1] += 1
+    return [(total, size) for total, size in sums]
 
 
 class _Group:
@@ -110,7 +159,14 @@ class _Group:
         self.chances = array("d")
         self.errors = self.unparsed = self.truncated = self.guessed = 0
 
-    def add(self, sample: Sample, score: Score, value: float | None, benchmark: Benchmark) -> None:
+    def add(
+        self,
+        sample: Sample,
+        score: Score,
+        value: float | None,
+        benchmark: Benchmark,
+        settings: Mapping[str, Any],
+    ) -> None:
         """One more sample."""
         self.errors += score.status == "missing"
         self.unparsed += score.status == "unparsed"
@@ -120,7 +176,7 @@ class _Group:
             return
         self.values.append(value)
         self.clusters.append(hash(cluster_of(sample)))
-        chance = benchmark.chance(sample)
+        chance = benchmark.chance_as_scored(sample, settings)
         if chance is not None:
             self.chances.append(chance)
 
@@ -155,6 +211,21 @@ def cluster_of(sample: Sample) -> str:
     return sample.cluster or f"\x00{sample.id}"
 
 
+def question_identity(sample: Sample) -> Hashable:
+    """What makes a question the same in two editions: its options in any order, the right one, the accepted answers."""
+    right = sample.options[sample.key].text if sample.key is not None and sample.options else ""
+    return tuple(sorted(option.text for option in sample.options)), right, sample.answers
+
+
+def answer_identity(sample: Sample) -> Hashable:
+    """What must be the same for two runs' replies to be compared: what is right, else what is asked."""
+    if sample.answers:
+        return tuple(sorted(sample.answers))
+    if sample.key is not None and sample.options:
+        return sample.options[sample.key].text
+    return " ".join(part.text for part in sample.question if isinstance(part, Text))
+
+
 def published_row(figure: Published, n: int = 0) -> Row:
     """A figure from a paper as a row, marked with its source; `n` where the paper states it."""
     return Row(run="published", benchmark=figure.task.partition("/")[0], n=n, **shared_fields(figure, Row))
@@ -166,11 +237,22 @@ def natural(text: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts]
 
 
+def order_levels(benchmark: Benchmark, facet: str, values: Iterable[str]) -> list[str]:
+    """The values of a facet in the order that the benchmark gives them, else naturally sorted."""
+    return sorted(values, key=lambda value: _level_key(benchmark, facet, value))
+
+
+def _level_key(benchmark: Benchmark, facet: str, value: str) -> tuple[int, int, list[tuple[int, int, str]]]:
+    levels = benchmark.levels.get(facet, ())
+    return (0, levels.index(value), []) if value in levels else (1, 0, natural(value))
+
+
 def _row(
     run: ScoredRun, benchmark: Benchmark, facets: dict[str, str], group: _Group, interval: Interval | None
 ) -> Row:
     task = benchmark.task(run.task)
     value = math.fsum(group.values) / len(group.values) if group.values else None
+    interval = interval and _clip_interval(interval, group.values)
     scaled = interval.scaled(task.scale) if interval else None
     chance = group.chance
     return Row(
@@ -194,6 +276,13 @@ def _row(
         style=run.style,
         protocol=run.protocol,
     )
+
+
+def _clip_interval(interval: Interval, values: Sequence[float]) -> Interval:
+    """The interval without what no mean can reach, where values are shares: Student's t knows no ends."""
+    if min(values) < 0 or max(values) > 1 or (interval.low >= 0 and interval.high <= 1):
+        return interval
+    return structs.replace(interval, low=max(interval.low, 0.0), high=min(interval.high, 1.0))
 
 
 def correct_for_chance(value: float | None, chance: float | None, scale: float) -> float | None:

@@ -50,6 +50,15 @@ class TaskOption(Struct, frozen=True, kw_only=True):
         return str(value)
 
 
+MISSING_MEDIA = TaskOption(
+    name="missing",
+    default="refuse",
+    choices=("refuse", "keep"),
+    help="questions without their media file: refuse the data, or keep them (each an error, or for --control blind)",
+)
+"""For benchmarks whose files are the user's own. The plan of a run follows it."""
+
+
 class TaskOptionValues(Struct, frozen=True, kw_only=True):
     """Checked task options, as a run's settings hold them. Values equal to the default are left out."""
 

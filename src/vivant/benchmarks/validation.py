@@ -40,7 +40,7 @@ _SCORED = 3
 
 def is_bundled(benchmark: Benchmark) -> bool:
     """Whether a benchmark is one of the package's own."""
-    return type(benchmark).__module__.startswith("vivant.benchmarks.")
+    return type(benchmark).__module__.startswith(("vivant.benchmarks.", "vivant.bridges."))
 
 
 def check_class(cls: Any, source: str, name: str = "") -> None:
@@ -189,8 +189,8 @@ def check_stages(benchmark: Benchmark, samples: Sequence[Sample], context: Promp
         return
     for protocol in benchmark.protocols:
         settings = ScoreSettings(protocol=protocol, style=context.style, values=dict(benchmark.settings))
-        right = score_records(benchmark, [_answer(s, p, right=True) for s, p in pairs], settings)
-        wrong = score_records(benchmark, [_answer(s, p, right=False) for s, p in pairs], settings)
+        right = score_records(benchmark, [make_record(s, p, right=True) for s, p in pairs], settings)
+        wrong = score_records(benchmark, [make_record(s, p, right=False) for s, p in pairs], settings)
         for (sample, prompt), best, worst in zip(pairs, right, wrong, strict=True):
             if prompt.options and sample.key is not None and (best.value or 0.0) < (worst.value or 0.0):
                 raise _wrong(
@@ -336,7 +336,7 @@ def _check_prompt(benchmark: Benchmark, sample: Sample, prompt: Any) -> None:
         )
 
 
-def _answer(sample: Sample, prompt: Prompt, *, right: bool) -> tuple[Sample, Record]:
+def make_record(sample: Sample, prompt: Prompt, *, right: bool) -> tuple[Sample, Record]:
     """A made-up reply that names the right option or another, in the form that the prompt asks for."""
     options: tuple[Option, ...] = prompt.options
     order = prompt.order or tuple(range(len(options)))

@@ -37,7 +37,7 @@ def count_statuses(run: Run) -> dict[str, str]:
 def test_a_whole_run_on_the_mini(tmp_path: Path) -> None:
     run = evaluate("milebench", "random", data=("mini",), out=str(tmp_path / "run"))
     parts = run.scores()
-    assert sum(len(part.rows) for part in parts) == 98
+    assert sum(len(part.rows) for part in parts) == 230
     for name in MileBench.tables.layouts:
         text = to_text(build_layout(f"milebench:{name}", [run], "paper"))
         assert "random" in text

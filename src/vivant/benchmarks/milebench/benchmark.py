@@ -10,6 +10,7 @@ from vivant.benchmarks import base, parts
 from vivant.benchmarks.milebench.datasets import (
     DATASETS,
     GROUP,
+    LEVELS,
     REALMS,
     list_group_datasets,
     list_realm_groups,
@@ -108,7 +109,9 @@ class MileBench(base.Benchmark):
         },
     }
     facets = ("dataset", "group", "realm", "level", "n_images", "question_type")
+    levels: ClassVar[Mapping[str, tuple[str, ...]]] = {"level": LEVELS}
     protocols = ("paper", "strict")
+    scores_apart = True
     prompt_texts = PROMPT_TEXTS
     task_options = (
         TaskOption(name="adv", kind="bool", default=False, help="Read the adversarial files."),

@@ -77,6 +77,7 @@ class Mime(base.Benchmark):
         "split",
     )
     protocols = ("paper", "strict")
+    scores_apart = True
     settings: ClassVar[Mapping[str, Any]] = score.SETTINGS
     prompt_texts = prompts.PROMPT_TEXTS
     task_options = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mime.human import MODEL as HUMAN
@@ -27,6 +27,10 @@ class ModelLine(Struct, frozen=True):
     style: str
     label: str
     parts: tuple[ScoredRun, ...]
+    groups: dict[tuple[str, str], dict[str, list[tuple[ScoredRun, list[ScoredItem]]]]] = field(
+        default_factory=dict
+    )
+    """Items by task and facet, then by the facet's value, grouped when they are first asked for."""
 
     @property
     def is_human(self) -> bool:
@@ -44,20 +48,37 @@ class ModelLine(Struct, frozen=True):
         parts = [
             (part, [item for item in part.rows if keep(item)]) for part in self.parts if part.task == task
         ]
-        nonempty = [(part, items) for part, items in parts if items]
-        if not nonempty:
-            return None
-        merged = msgspec.structs.replace(
-            nonempty[0][0],
-            run=" + ".join(dict.fromkeys(part.run for part, _ in nonempty)),
-            rows=tuple(item for _, items in nonempty for item in items),
-        )
-        (row,) = summarise(merged, benchmark, ())
-        return msgspec.structs.replace(row, group=dict(group))
+        return _summarise_parts(benchmark, group, [(part, items) for part, items in parts if items])
 
     def summarise_facet(self, benchmark: Benchmark, task: str, facet: str, value: str) -> Row | None:
         """The score on the samples with this facet."""
-        return self.summarise_items(benchmark, task, {facet: value}, has_facet(facet, value))
+        if (task, facet) not in self.groups:
+            self.groups[task, facet] = self._group_items(task, facet)
+        return _summarise_parts(benchmark, {facet: value}, self.groups[task, facet].get(value, []))
+
+    def _group_items(self, task: str, facet: str) -> dict[str, list[tuple[ScoredRun, list[ScoredItem]]]]:
+        groups: dict[str, list[tuple[ScoredRun, list[ScoredItem]]]] = {}
+        for part in self.parts:
+            own: dict[str, list[ScoredItem]] = {}
+            for item in part.rows if part.task == task else ():
+                own.setdefault(item[0].facets.get(facet, ""), []).append(item)
+            for value, items in own.items():
+                groups.setdefault(value, []).append((part, items))
+        return groups
+
+
+def _summarise_parts(
+    benchmark: Benchmark, group: Mapping[str, str], parts: Sequence[tuple[ScoredRun, list[ScoredItem]]]
+) -> Row | None:
+    if not parts:
+        return None
+    merged = msgspec.structs.replace(
+        parts[0][0],
+        run=" + ".join(dict.fromkeys(part.run for part, _ in parts)),
+        rows=tuple(item for _, items in parts for item in items),
+    )
+    (row,) = summarise(merged, benchmark, ())
+    return msgspec.structs.replace(row, group=dict(group))
 
 
 def has_facet(facet: str, value: str) -> Callable[[ScoredItem], bool]:

@@ -123,14 +123,13 @@ def _count_modes(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str
     """Modes by run and variant, in the order of the runs and of the variants."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for run in runs:
+        by_variant: dict[str, Counter[str]] = {}
+        for sample, record, _ in run.rows:
+            if record and (mode := record.extra.get("fail_mode")):
+                by_variant.setdefault(sample.facets.get("variant", ""), Counter())[_fold_mode(mode)] += 1
         for variant in (*VARIANTS, REAL):
-            modes = Counter(
-                _fold_mode(record.extra["fail_mode"])
-                for sample, record, _ in run.rows
-                if record and record.extra.get("fail_mode") and sample.facets.get("variant") == variant
-            )
-            if modes:
-                counts[run.run, variant] = modes
+            if variant in by_variant:
+                counts[run.run, variant] = by_variant[variant]
     return counts
 
 

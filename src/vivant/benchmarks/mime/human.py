@@ -52,6 +52,7 @@ class HumanJudgement(Struct):
     url_data: HumanAnnotator
     question_i: int | None = None
     user_is_correct: bool | None = None
+    count_exited_page: int | None = None
 
 
 def is_judgement(line: dict[str, Any]) -> bool:

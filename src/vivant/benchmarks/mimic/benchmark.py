@@ -57,7 +57,9 @@ class Mimic(base.Benchmark):
     styles = ("zero-shot", "cot")
     prompt_texts = prompts.PROMPT_TEXTS
     facets = ("axis", "task", "platform", "category", "language", "length", "video")
+    levels: ClassVar[Mapping[str, tuple[str, ...]]] = {"length": names.LENGTHS}
     protocols = ("paper", "strict")
+    scores_apart = True
     settings: ClassVar[Mapping[str, Any]] = {"judged": ""}
     data = MimicData(
         help="A folder with videos.jsonl, items.jsonl and the videos, as docs/mimic.md describes; "

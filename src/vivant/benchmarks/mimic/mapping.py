@@ -405,17 +405,17 @@ def _iter_rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
         yield f"{file}, row {number}", row
 
 
-def iter_table(file: Path) -> Iterator[Row]:
+def iter_table(file: Path, encoding: str = "utf-8-sig") -> Iterator[Row]:
     """The rows of a CSV, TSV or Parquet file as they stand."""
     if file.suffix.lower() == ".parquet":
         yield from iter_parquet_rows(file)
     else:
-        for _, row in _iter_csv(file):
+        for _, row in _iter_csv(file, encoding):
             yield row
 
 
-def _iter_csv(file: Path) -> Iterator[tuple[int, Any]]:
-    with open_csv(file) as text:
+def _iter_csv(file: Path, encoding: str = "utf-8-sig") -> Iterator[tuple[int, Any]]:
+    with open_csv(file, encoding) as text:
         yield from enumerate(csv.DictReader(text, delimiter="\t" if file.suffix == ".tsv" else ","), 1)
 
 

@@ -33,6 +33,8 @@ SHORT: Mapping[str, str] = {
 """Columns of the published table."""
 
 _BUCKETS = ((15.0, "under-15s"), (60.0, "15-60s"), (300.0, "1-5min"), (1200.0, "5-20min"))
+LENGTHS = (*(name for _, name in _BUCKETS), "over-20min", "unknown")
+"""Lengths of videos, the shortest first."""
 
 
 def choose_length_bucket(seconds: float | None) -> str:

@@ -54,6 +54,11 @@ class PackVideo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     platform: str = ""
     language: str = ""
 
+    @property
+    def facets(self) -> dict[str, str]:
+        """What videos are told apart by."""
+        return {"platform": self.platform or "unknown", "language": self.language or "unknown"}
+
 
 class PackHeader(Struct, frozen=True, kw_only=True):
     """`pack.json`."""

@@ -71,6 +71,7 @@ class MMRV(base.Benchmark):
     styles = prompts.STYLES
     facets = ("type", "l1", "l2", "ability", "l3", "video", "n_options")
     protocols = ("paper", "strict")
+    scores_apart = True
     settings: ClassVar[Mapping[str, Any]] = score.SETTINGS
     prompt_texts = prompts.PROMPT_TEXTS
     task_options = (
