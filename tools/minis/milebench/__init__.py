@@ -19,6 +19,6 @@ def build_mini_milebench(out: Path) -> Path:
     mini_milebench_temporal.build(out)
     mini_milebench_semantic.build(out)
     mini_milebench_retrieval.build(out)
-    build_needles(out, kind="text", depths=(0, 3, 6, 9), lengths=(250, 1500), seed=SEED)
-    build_needles(out, kind="image", depths=(0, 3, 6, 9), lengths=(4, 12, 34), seed=SEED)
+    build_needles(out, kind="text", depths=(0, 3, 6, 9), lengths=(250, 500, 1000, 1500), seed=SEED)
+    build_needles(out, kind="image", depths=(0, 3, 6, 9), lengths=(4, 12, 20, 34), seed=SEED)
     return out

@@ -13,6 +13,8 @@ from vivant.benchmarks.milebench.datasets import find_level
 from vivant.core.randomness import derive_generator
 
 SEED = 2024
+COUNT = 18
+"""Questions of a dataset, where its pictures do not ask for fewer."""
 
 
 class DatasetWriter:
@@ -23,6 +25,7 @@ class DatasetWriter:
         self._name = name
         self._instruction = instruction
         self._items: list[dict[str, Any]] = []
+        self._pictures: dict[bytes, str] = {}
         (self._folder / "images").mkdir(parents=True, exist_ok=True)
 
     def chance(self, *names: object) -> Random:
@@ -30,9 +33,11 @@ class DatasetWriter:
         return derive_generator(SEED, "milebench-mini", self._name, *map(str, names))
 
     def picture(self, canvas: Canvas, name: str) -> str:
-        """Save a picture and return the name by which questions know it."""
-        canvas.save(self._folder / "images" / f"{name}.png")
-        return f"{name}.png"
+        """Save a picture and return the name by which questions know it; equal pictures share a file."""
+        file = self._pictures.setdefault(canvas.content, f"{name}.png")
+        if file == f"{name}.png":
+            canvas.save(self._folder / "images" / file)
+        return file
 
     def ask(
         self,

@@ -73,6 +73,11 @@ class Canvas:
         font = ImageFont.load_default(size * _SCALE)
         self._draw.text((x * _SCALE, y * _SCALE), text, font=font, fill=fill, anchor=anchor)
 
+    @property
+    def content(self) -> bytes:
+        """What tells pictures apart."""
+        return self._picture.tobytes()
+
     def save(self, path: Path) -> None:
         """As a PNG with a small palette."""
         small = self._picture.resize((self.width, self.height), Image.Resampling.BOX)

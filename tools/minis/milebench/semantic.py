@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from minis.milebench.dataset import DatasetWriter, marks, shuffled
+from minis.milebench.dataset import COUNT, DatasetWriter, marks, shuffled
 from minis.milebench.drawing import COLOURS, INK, WHITE, Canvas, regular
 
 
@@ -20,7 +20,10 @@ def build(root: Path) -> None:
 
 # ── S-1: facts from several cards ──
 
-_ISLANDS = ("Orvalo", "Tessin Rock", "Mardu", "Kelpie Isle", "Fonbera", "Lusk")
+_ISLANDS = (
+    *("Orvalo", "Tessin Rock", "Mardu", "Kelpie Isle", "Fonbera", "Lusk", "Great Hedda", "Narvi"),
+    *("Pellworth", "Sandray", "Uist Holm", "Brimsey", "Cottoe", "Little Anwick", "Velm", "Yarrow Point"),
+)
 _FACTS = ("inhabitants", "highest hill", "beaches")
 
 
@@ -43,7 +46,7 @@ def _islands(root: Path) -> None:
         ("On which of these islands is the highest hill?", "highest hill", max),
         ("Which of these islands has the fewest inhabitants?", "inhabitants", min),
     )
-    for number in range(8):
+    for number in range(COUNT):
         chance = out.chance(number)
         shown = chance.sample(_ISLANDS, 4)
         question, fact, best = asked[number % len(asked)]
@@ -75,46 +78,69 @@ def _card(name: str, facts: dict[str, int], chance: Random) -> Canvas:
 # ── S-2: slides ──
 
 
+_SPEAKERS = (
+    "Ida Brandt",
+    "Lena Hale",
+    "Omar Voss",
+    "Ruth Anders",
+    "Ivo Kern",
+    "Mara Lind",
+    "Jon Tait",
+    "Ella Roy",
+)
+_FIRMS = ("Lantern Bakery", "Harbour Books", "Hill Farm Shop", "Blue Door Café")
+_STREETS = ("Hale Street", "Mill Lane", "Station Road", "Bridge Street", "Church Lane", "Market Row")
+_MONTHS = ("January", "February", "March", "April")
+_DAYS = {"Mon": "Monday", "Wed": "Wednesday", "Fri": "Friday", "Sat": "Saturday"}
+_WAYS = ("by bicycle", "by van", "on foot", "by boat")
+
+
 def _slides(root: Path) -> None:
     out = DatasetWriter(
         root,
         "SlideVQA",
         "These are the slides of one talk, in order. Choose the right answer to the question.",
     )
-    chance = out.chance("deck")
-    months = ("January", "February", "March", "April")
-    loaves = dict(zip(months, chance.sample(range(120, 480, 10), 4), strict=True))
-    visitors = dict(zip(("Mon", "Wed", "Fri", "Sat"), chance.sample(range(20, 95, 5), 4), strict=True))
-    slides = [
-        _slide("Lantern Bakery", ["Report to the members", "Spring meeting", "Speaker: Ida Brandt"]),
-        _slide("What we did", ["New oven since 3 February", "Two apprentices", "Open on Saturdays"]),
-        _bars("Loaves sold", {month[:3]: value for month, value in loaves.items()}),
-        _slide("Prices", ["Rye bread 3.40", "White bread 2.80", "Seed roll 0.70"]),
-        _bars("Visitors a day", visitors),
-        _slide("Next steps", ["A second shop in Hale Street", "Delivery by bicycle", "Vote on 12 May"]),
-    ]
-    images = [out.picture(slide, f"slide-{number}") for number, slide in enumerate(slides)]
-    best = max(loaves, key=lambda month: loaves[month])
-    busiest = {"Mon": "Monday", "Wed": "Wednesday", "Fri": "Friday", "Sat": "Saturday"}
-    day = busiest[max(visitors, key=lambda name: visitors[name])]
-    questions = (
-        ("Who gives the talk?", "Ida Brandt", ("Lena Hale", "Ida Hale", "Lena Brandt"), 1),
-        ("Since when has there been a new oven?", "3 February", ("12 May", "3 May", "12 February"), 2),
-        ("In which month were the most loaves sold?", best, months, 3),
-        ("How many loaves were sold in March?", str(loaves["March"]), map(str, loaves.values()), 3),
-        ("What does a white bread cost?", "2.80", ("3.40", "0.70", "2.40"), 4),
-        ("On which day do the most visitors come?", day, busiest.values(), 5),
-        (
-            "Where will the second shop be?",
-            "Hale Street",
-            ("Oven Street", "Brandt Street", "May Street"),
-            6,
-        ),
-        ("How will bread be delivered?", "by bicycle", ("by van", "on foot", "by boat"), 6),
-    )
-    for number, (question, key, others, slide) in enumerate(questions):
-        choices = shuffled(out.chance(number), key, list(others))
-        out.ask(f"{marks(len(images))}\n{question}", images, key, choices, evidence=(slide,))
+    for deck in range(COUNT // 2):
+        chance = out.chance("deck", deck)
+        sold = dict(zip(_MONTHS, chance.sample(range(120, 480, 10), 4), strict=True))
+        visitors = dict(zip(_DAYS, chance.sample(range(20, 95, 5), 4), strict=True))
+        speaker, street, way = (chance.choice(texts) for texts in (_SPEAKERS, _STREETS, _WAYS))
+        start, vote = (f"{chance.randrange(2, 28)} {chance.choice(_MONTHS)}" for _ in range(2))
+        price, other_price, third_price = (
+            f"{cents / 100:.2f}" for cents in chance.sample(range(70, 400, 10), 3)
+        )
+        slides = [
+            _slide(chance.choice(_FIRMS), ["Report to the members", "Spring meeting", f"Speaker: {speaker}"]),
+            _slide("What we did", [f"New shelves since {start}", "Two apprentices", "Open on Saturdays"]),
+            _bars("Things sold", {month[:3]: value for month, value in sold.items()}),
+            _slide("Prices", [f"Small {third_price}", f"Medium {price}", f"Large {other_price}"]),
+            _bars("Visitors a day", visitors),
+            _slide("Next steps", [f"A second shop in {street}", f"Delivery {way}", f"Vote on {vote}"]),
+        ]
+        images = [out.picture(slide, f"{deck}-{number}") for number, slide in enumerate(slides)]
+        best = max(sold, key=lambda month: sold[month])
+        day = _DAYS[max(visitors, key=lambda name: visitors[name])]
+        dates = [f"{number} {month}" for number in chance.sample(range(2, 28), 3) for month in _MONTHS]
+        questions = (
+            ("Who gives the talk?", speaker, _SPEAKERS, 1),
+            ("Since when have there been new shelves?", start, chance.sample(dates, 6), 2),
+            ("In which month were the most things sold?", best, _MONTHS, 3),
+            ("How many things were sold in March?", str(sold["March"]), map(str, sold.values()), 3),
+            (
+                "What does the medium size cost?",
+                price,
+                (other_price, third_price, f"{float(price) + 0.05:.2f}"),
+                4,
+            ),
+            ("On which day do the most visitors come?", day, _DAYS.values(), 5),
+            ("Where will the second shop be?", street, _STREETS, 6),
+            ("How will things be delivered?", way, _WAYS, 6),
+        )
+        for number in (deck % 8, (deck + 4) % 8):
+            question, key, others, slide = questions[number]
+            choices = shuffled(out.chance(deck, number), key, list(others))
+            out.ask(f"{marks(len(images))}\n{question}", images, key, choices, evidence=(slide,))
     out.write()
 
 
@@ -149,23 +175,21 @@ def _differences(root: Path) -> None:
         "Two pictures of the same place were taken one after the other. Say in one short sentence what has "
         "changed from the first to the second.",
     )
-    base = {"house": "red", "car": "blue", "boat": "yellow", "balloon": "purple", "flag": "green"}
-    changes = (
-        ("car", None, "The car is gone."),
-        ("house", "green", "The red roof is now green."),
-        ("balloon", None, "The balloon is gone."),
-        ("boat", "red", "The yellow boat is now red."),
-        ("flag", "blue", "The green flag is now blue."),
-        ("house", None, "The house is gone."),
-        ("car", "yellow", "The blue car is now yellow."),
-        ("boat", None, "The boat is gone."),
-    )
-    before = out.picture(_village(base), "before")
-    for number, (thing, colour, sentence) in enumerate(changes):
+    names = {"house": "roof", "car": "car", "boat": "boat", "balloon": "balloon", "flag": "flag"}
+    for number in range(COUNT):
+        chance = out.chance(number)
+        colours = chance.sample(sorted(set(COLOURS) - {"grey"}), len(names))
+        base = dict(zip(names, colours, strict=True))
+        thing = chance.choice(list(names))
         changed = {name: paint for name, paint in base.items() if name != thing}
-        if colour:
-            changed[thing] = colour
-        after = out.picture(_village(changed), f"after-{number}")
+        sentence = f"The {thing} is gone."
+        if number % 2:
+            changed[thing] = chance.choice([paint for paint in colours if paint != base[thing]])
+            sentence = f"The {base[thing]} {names[thing]} is now {changed[thing]}."
+        before, after = (
+            out.picture(_village(things), f"{number}-{moment}")
+            for moment, things in (("before", base), ("after", changed))
+        )
         out.ask("First picture: {image#1} Second picture: {image#2}", [before, after], sentence)
     out.write()
 
@@ -210,7 +234,7 @@ def _market(root: Path) -> None:
         "MMCoQA",
         "Two people talk about the pictures. Answer the last question with the price alone, as on the sign.",
     )
-    for number in range(6):
+    for number in range(COUNT):
         chance = out.chance(number)
         prices = chance.sample(range(15, 95, 5), 8)
         stalls = [chance.sample(list(_FRUIT), 2) for _ in range(4)]
@@ -258,7 +282,7 @@ def _street(root: Path) -> None:
     out = DatasetWriter(
         root, "nuscenes", "Six cameras look out of one car in six directions. Choose the right answer."
     )
-    for number in range(6):
+    for number in range(COUNT):
         chance = out.chance(number)
         places = chance.sample(range(6), 4)
         where = dict(zip(places, _ROAD_USERS, strict=True))

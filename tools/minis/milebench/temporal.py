@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minis.milebench.dataset import DatasetWriter, marks, shuffled
+from minis.milebench.dataset import COUNT, DatasetWriter, marks, shuffled
 from minis.milebench.drawing import COLOURS, INK, WHITE, Canvas
 
 _EVENTS = {
@@ -33,7 +33,7 @@ def _actions(root: Path) -> None:
     out = DatasetWriter(
         root, "ActionSequence", "The pictures show one room at successive moments. Choose the right answer."
     )
-    for number in range(8):
+    for number in range(COUNT):
         chance = out.chance(number)
         order = chance.sample(list(_EVENTS), 6)
         frames = [out.picture(_room(set(order[:step])), f"{number}-{step}") for step in range(len(order) + 1)]
@@ -114,7 +114,7 @@ def _cups(root: Path) -> None:
         "the next pictures, arrows show which two cups change places. Choose the right answer.",
     )
     swaps = ((0, 1), (1, 2), (0, 2))
-    for number in range(6):
+    for number in range(COUNT):
         chance = out.chance(number)
         ball = start = chance.randrange(3)
         frames = [out.picture(_table(start, None), f"{number}-0")]
@@ -168,7 +168,7 @@ def _directions(root: Path) -> None:
     out = DatasetWriter(
         root, "MovingDirection", "The pictures are frames of a film, in order. Choose the right answer."
     )
-    for number in range(8):
+    for number in range(COUNT):
         chance = out.chance(number)
         colours = chance.sample(["red", "blue", "green", "yellow"], 3)
         ways = chance.sample(list(_WAYS), 3)
@@ -202,9 +202,17 @@ def _letters(root: Path) -> None:
         "Someone lays cards with letters on a table, one after the other; each picture shows the newest. "
         "Choose the right answer.",
     )
-    for number in range(6):
+    for number in range(COUNT):
         chance = out.chance(number)
-        letters = chance.sample("FHKLMNRTUXZ", 5)
+        base = tuple(chance.sample("FHKLMNRTUXZ", 5))
+        orders = {base}
+        while len(orders) < 4:
+            other = list(base)
+            i, j = chance.sample(range(5), 2)
+            other[i], other[j] = other[j], other[i]
+            orders.add(tuple(other))
+        # Any of the four is the right one: the order from which the others are one exchange away is no hint.
+        letters = chance.choice(sorted(orders))
         frames = []
         for step, letter in enumerate(letters):
             c = Canvas(160, 120, fill=(150, 112, 82))
@@ -212,12 +220,6 @@ def _letters(root: Path) -> None:
             c.rect(x, y, 62, 76, WHITE, INK)
             c.text(x + 31, y + 38, letter, 44, COLOURS[chance.choice(("red", "blue", "green"))], "mm")
             frames.append(out.picture(c, f"{number}-{step}"))
-        orders = {tuple(letters)}
-        while len(orders) < 4:
-            other = list(letters)
-            i, j = chance.sample(range(5), 2)
-            other[i], other[j] = other[j], other[i]
-            orders.add(tuple(other))
         texts = [" ".join(order) for order in sorted(orders)]
         key = " ".join(letters)
         out.ask(
@@ -233,10 +235,10 @@ def _glasses(root: Path) -> None:
     out = DatasetWriter(
         root, "StateChange", "The pictures show one glass at successive moments. Choose the right answer."
     )
-    for number in range(6):
+    for number in range(COUNT):
         chance = out.chance(number)
         levels, filled = [chance.randint(1, 3)], 0
-        refills = chance.randint(1, 3)
+        refills = chance.randint(1, 4)
         while filled < refills or len(levels) < 7:
             if levels[-1] == 0 or (filled < refills and levels[-1] < 4 and chance.random() < 0.4):
                 if filled == refills:

@@ -1,7 +1,7 @@
-"""MMR-V-mini: fourteen drawn stories of a few seconds and questions about them, in the release's own format.
+"""MMR-V-mini: drawn stories of a few seconds and questions about them, in the release's own format.
 
-`build_mini_mmrv(out)` writes `MMR-V.json` and `videos/`. Everything comes from the stories in this folder and
-from `questions.yaml`; two builds with the same libraries are equal.
+Fourteen are told by hand, with questions in `questions.yaml`; the others belong to the three series of `series.py`.
+`build_mini_mmrv(out)` writes `MMR-V.json` and `videos/`; two builds with the same libraries are equal.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from minis.mmrv.series import make_series
 from vivant.core.randomness import shuffled_indices
 
 LETTERS = "ABCDEFGHIJKLM"
@@ -22,7 +23,9 @@ def questions() -> list[dict[str, Any]]:
     """The questions as the release spells them; options shuffled by each one's seed, then lettered."""
     text = resources.files(__package__).joinpath("questions.yaml").read_text("utf-8")
     items: list[dict[str, Any]] = []
-    for video in yaml.safe_load(text):
+    told = yaml.safe_load(text)
+    drawn = [{"video": story.name, "type": kind, "questions": asked} for story, kind, asked in make_series()]
+    for video in (*told, *drawn):
         for question in video["questions"]:
             options = question["options"]
             order = shuffled_indices(len(options), 0, "mini-mmrv", video["video"], question["question"])
@@ -50,7 +53,8 @@ def build_mini_mmrv(out: Path) -> list[Path]:
     (out / "videos").mkdir(parents=True, exist_ok=True)
     written = [out / "MMR-V.json"]
     written[0].write_bytes(msgspec.json.format(msgspec.json.encode(questions()), indent=1) + b"\n")
-    for story in (*tales.STORIES, *nights.STORIES, *shows.STORIES, *arts.STORIES):
+    series = (story for story, _, _ in make_series())
+    for story in (*tales.STORIES, *nights.STORIES, *shows.STORIES, *arts.STORIES, *series):
         written.append(out / "videos" / story.name)
         encode(story, written[-1])
     return written

@@ -53,7 +53,7 @@ def encode(story: Story, path: Path) -> None:
         video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         video.time_base = Fraction(1, FPS)
         video.codec_context.thread_count = 1
-        video.options = {"crf": "20", "preset": "slow", "g": str(2 * FPS), "threads": "1"}
+        video.options = {"crf": str(story.quality), "preset": "slow", "g": str(2 * FPS), "threads": "1"}
         audio = container.add_stream("aac", rate=RATE, layout="mono") if story.notes else None
         for number, picture in enumerate(pictures):
             frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")

@@ -61,3 +61,5 @@ class Story(Struct, frozen=True):
     name: str
     scenes: tuple[Scene, ...]
     notes: tuple[float, ...] = ()
+    quality: int = 20
+    """x264's crf."""
