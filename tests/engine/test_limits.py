@@ -17,9 +17,9 @@ from vivant.core.types import Record, Reply
 from vivant.engine.budget import Meter
 from vivant.engine.concurrency import AdaptiveLimit, Admission
 from vivant.engine.rate_limit import RateLimit
+from vivant.engine.recording import RunOutcome
 from vivant.engine.run_execution import run_plan
 from vivant.engine.run_planning import plan_run
-from vivant.engine.runner import RunOutcome
 from vivant.engine.tokens import RequestSize
 from vivant.runs.run import Run
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests.engine.test_faults import QUICK, ask, number_of, options_for, statuses
 from tests.support.fault_server import Act, completion, serving
-from tests.support.helpers import logged_messages, questions
+from tests.support.helpers import logged_messages, picture, questions
 from vivant.core.types import Record, Reply
 from vivant.engine import waiting
 from vivant.engine.budget import ESTIMATED, Meter, RunBudget, recorded_usage
@@ -72,7 +72,7 @@ def test_a_denial_keeps_its_kind_on_the_way_from_another_machine() -> None:
         worker = RayWorker()
         worker._executor = Denying()  # type: ignore[assignment]
         worker._prepared[1] = None  # type: ignore[assignment]
-        await worker.submit(msgspec.msgpack.encode([WorkerCall(number=1, what="send")]))
+        await worker.submit(0, msgspec.msgpack.encode([WorkerCall(number=1, what="send")]))
         return msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer])
 
     with pytest.raises(DeniedError, match="no"):
@@ -374,3 +374,22 @@ def test_a_damaged_entry_is_asked_again(cache_file: Path) -> None:
     cache._db.execute("INSERT INTO replies(fingerprint, reply) VALUES ('f', '{\"status\": 7}')")
     assert cache.get("f") is None
     cache.close()
+
+
+def test_a_failure_on_a_cut_picture_names_the_file(tmp_path: Path) -> None:
+    picture(tmp_path / "p.png")
+    data = (tmp_path / "p.png").read_bytes()
+    (tmp_path / "p.png").write_bytes(data[:40])
+    (tmp_path / "q.jsonl").write_text('{"p": "p.png", "q": "What?", "a": "x"}\n')
+    (tmp_path / "mine.yaml").write_text(
+        "name: cutpicture\nsource: {files: q.jsonl}\n"
+        "columns: {question: q, image: p, answers: a}\nscorer: exact\n"
+    )
+    (tmp_path / "model.py").write_text(
+        "class Broken:\n    async def generate(self, request):\n        raise OSError('cannot identify image')\n"
+    )
+    run = evaluate(str(tmp_path / "mine.yaml"), f"{tmp_path / 'model.py'}:Broken", out=str(tmp_path / "run"))
+    (record,) = run.dir.records().values()
+    assert record.reply.status == "error"
+    assert record.reply.error.startswith("p.png cut short, fetch again: ")
+    assert "cannot identify image" in record.reply.error

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.helpers import logged_messages, questions
-from vivant.core.types import Reply
+from vivant.core.types import Record, Reply, ReplyStatus
 from vivant.engine.evaluation import evaluate
+from vivant.engine.progress import LineProgress
 from vivant.engine.reply_cache import is_cacheable
 
 MODEL = """
-from vivant.core.types import Reply
+from vivant.core.types import Record, Reply, ReplyStatus
 
 class Odd:
     batch_size = 1
@@ -56,3 +58,12 @@ def test_a_line_that_is_no_record_is_set_aside_and_asked_again(tmp_path: Path) -
 )
 def test_an_empty_reply_is_never_kept_for_later(fields: dict[str, Any], cacheable: bool) -> None:
     assert is_cacheable(Reply(**fields)) is cacheable
+
+
+def test_progress_counts_as_errors_what_the_table_does() -> None:
+    out = StringIO()
+    statuses: list[ReplyStatus] = ["ok", "error", "refused", "too_long", "truncated"]
+    with LineProgress(len(statuses), 0, out) as progress:
+        for status in statuses:
+            progress.update(Record(key=status, task="t", id=status, reply=Reply(status=status)))
+    assert "5/5 samples" in out.getvalue() and "3 errors" in out.getvalue()

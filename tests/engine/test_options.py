@@ -17,7 +17,7 @@ from vivant.core.types import Decoding, FramePolicy
 from vivant.engine.evaluation import evaluate
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
-from vivant.engine.run_planning import plan_run
+from vivant.engine.run_planning import create_model, plan_run
 from vivant.runs.settings import RunSettings
 
 OPTIONS = declared_options(RunOptions)
@@ -168,3 +168,27 @@ def test_frames_are_described_in_full_by_options() -> None:
     )
     expected = FramePolicy(select="every", every=30, every_start="kth", longest_side=512, quality=75)
     assert options.frame_policy == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "words"),
+    [
+        ("openai/gpt-5-mini", {"temperature": 0.7}, "takes no temperature; leave out --temperature"),
+        ("anthropic/claude-opus-5-5", {"temperature": 0.7}, "takes no temperature"),
+        ("openai/gpt-5-mini", {"decoding": Decoding(stop=("\n",))}, "takes no stop"),
+        ("anthropic/claude-sonnet-4-5", {"decoding": Decoding(seed=3)}, "takes no seed"),
+        ("openai/gpt-5-mini", {"temperature": 0.0}, ""),
+        ("openai/gpt-5-mini", {"temperature": "server"}, ""),
+        ("openai/gpt-4o", {"temperature": 0.7, "decoding": Decoding(stop=("\n",), seed=3)}, ""),
+        ("anthropic/claude-sonnet-4-5", {"temperature": 0.7}, ""),
+    ],
+)
+def test_settings_that_a_model_cannot_be_told_are_refused_where_the_user_gives_them(
+    model: str, given: dict[str, Any], words: str
+) -> None:
+    options = RunOptions(selectors=("mime",), model=model, base_url="http://127.0.0.1:9/v1", **given)
+    if not words:
+        assert create_model(options).name == model
+        return
+    with pytest.raises(UsageError, match=words):
+        create_model(options)

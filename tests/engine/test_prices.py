@@ -17,6 +17,8 @@ from tests.support.helpers import logged_messages, questions
 from vivant.api import plan
 from vivant.cli.models import app
 from vivant.core.errors import UsageError
+from vivant.core.types import Record, Reply
+from vivant.engine.budget import Price
 from vivant.engine.cost import announce_cost, estimate_cost
 from vivant.engine.evaluation import evaluate
 from vivant.engine.options import RunOptions
@@ -24,6 +26,7 @@ from vivant.engine.prices import find_price
 from vivant.engine.run_execution import run_plan
 from vivant.engine.run_planning import plan_run
 from vivant.models.price_table import load_bundled_prices, update_user_prices, user_price_file
+from vivant.reporting.usage import sum_usage
 
 
 def price_of(name: str, server: str = "https://api.example.com/v1") -> tuple[float, float] | None:
@@ -325,3 +328,26 @@ def test_a_script_that_sets_a_limit_is_refused_before_the_first_request(tmp_path
                 out=str(tmp_path / "run"),
             )
         assert not server.requests
+
+
+# ── what was spent ──
+
+
+def record(status: Any, tokens: tuple[int | None, int | None], *, cached: bool = False) -> Record:
+    reply = Reply(status=status, tokens_in=tokens[0], tokens_out=tokens[1])
+    return Record(key="t/q", task="t", id="q", reply=reply, cached=cached)
+
+
+def test_what_a_server_counted_for_a_refusal_is_part_of_what_was_spent() -> None:
+    price = Price(input=1.0, output=10.0)
+    records = [record("ok", (100, 5)), record("refused", (100, 1)), record("error", (None, None))]
+    spent = sum_usage([*records, record("ok", (100, 5), cached=True)], price)
+    assert (spent.requests, spent.tokens_in, spent.tokens_out) == (2, 200, 6)
+    assert spent.cost == pytest.approx((200 * 1.0 + 6 * 10.0) / 1_000_000)
+    assert spent.format().startswith("Tokens: 200 in, 6 out; 0.0003")
+
+
+def test_counts_that_a_server_left_out_are_not_shown_as_none_spent() -> None:
+    spent = sum_usage([record("ok", (None, 5)), record("ok", (100, 5))], Price(input=1.0, output=10.0))
+    assert spent.cost is None
+    assert spent.format() == "Tokens: 100 in, 10 out, as far as the server says."

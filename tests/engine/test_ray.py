@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from tests.engine.test_faults import number_of
+from tests.engine.test_stopping import clustered
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
 from tests.support.media_kit import make_video
@@ -27,6 +28,7 @@ from vivant.engine.retry import RetryPolicy
 from vivant.engine.run_execution import run_plan
 from vivant.engine.run_planning import plan_run
 from vivant.runs.log import read_log
+from vivant.runs.run import Run
 
 pytest.importorskip("ray")
 pytestmark = [
@@ -136,6 +138,24 @@ def test_a_node_killed_in_mid_run_loses_nothing(cluster: Any, tmp_path: Path) ->
     assert lines(tmp_path / "ray") == lines(tmp_path / "local")
 
 
+def test_a_run_on_a_cluster_stops_when_it_is_enough(cluster: Any, tmp_path: Path) -> None:
+    path = clustered(tmp_path, 600)
+    run(
+        path,
+        tmp_path / "ray",
+        None,
+        model=f"{tmp_path / 'own.py'}:Model",
+        concurrency=8,
+        executor="ray",
+        address=cluster.address,
+        until=8.0,
+    )
+    row = Run(tmp_path / "ray").table().rows[0]
+    assert row.interval is not None
+    assert row.interval[1] - row.interval[0] <= 16.0
+    assert row.n < 400
+
+
 MODEL = """
 import os
 import time
@@ -232,13 +252,17 @@ async def started(worker: RayWorker, message: bytes) -> str:
     return msgspec.msgpack.decode(await worker.start(message, {}), type=WorkerStarted).error
 
 
-async def answers(worker: RayWorker, *calls: WorkerCall) -> dict[int, WorkerAnswer]:
-    await worker.submit(msgspec.msgpack.encode(list(calls)))
-    found: dict[int, WorkerAnswer] = {}
-    while len(found) < len(calls):
+async def answers(worker: RayWorker, *calls: WorkerCall, bundle: int = 0) -> dict[int, WorkerAnswer]:
+    await worker.submit(bundle, msgspec.msgpack.encode(list(calls)))
+    return await collect(worker, len(calls))
+
+
+async def collect(worker: RayWorker, count: int) -> dict[int, WorkerAnswer]:
+    result: dict[int, WorkerAnswer] = {}
+    while len(result) < count:
         for answer in msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer]):
-            found[answer.number] = answer
-    return found
+            result[answer.number] = answer
+    return result
 
 
 def job(root: Path | str, *parts: Any) -> Job:
@@ -265,7 +289,7 @@ def test_a_worker_says_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.Mon
             WorkerCall(number=3, what="prepare", job=job("/nowhere/at/all", Image("none.png"))),
             WorkerCall(number=4, what="identify", job=job("/nowhere/at/all", Text("no media"))),
         )
-        found |= {10: (await answers(worker, WorkerCall(number=1, what="send")))[1]}
+        found |= {10: (await answers(worker, WorkerCall(number=1, what="send"), bundle=1))[1]}
         await worker.stop()
         return found
 
@@ -275,3 +299,41 @@ def test_a_worker_says_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.Mon
     assert found[3].kind == "no data" and found[3].error == "/nowhere/at/all"
     assert found[4].kind == "" and found[4].fingerprint
     assert found[10].reply is not None and found[10].reply.text == "seen"
+
+
+def test_a_worker_takes_bundles_in_their_order_and_answers_every_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "m.py").write_text(
+        "class M:\n    def generate(self, prompts, media):\n        return ['seen' for _ in prompts]\n"
+    )
+
+    async def main() -> dict[int, WorkerAnswer]:
+        worker = RayWorker()
+        assert await started(worker, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
+        asks = [
+            WorkerCall(number=1, what="ask"),
+            WorkerCall(number=2, what="ask"),
+            WorkerCall(number=3, what="ask"),
+            WorkerCall(number=9, what="ask"),
+        ]
+        preloads = [
+            WorkerCall(number=1, what="preload", job=job(tmp_path, Text("hello"))),
+            WorkerCall(number=2, what="preload", job=job(tmp_path, Image("none.png"))),
+            WorkerCall(number=3, what="preload", job=job("/nowhere/at/all", Image("none.png"))),
+            WorkerCall(number=4, what="preload", job=job(tmp_path, Image("none.png"))),
+            WorkerCall(number=4, what="release"),
+        ]
+        await worker.submit(1, msgspec.msgpack.encode(asks))
+        await asyncio.sleep(0.05)
+        await worker.submit(0, msgspec.msgpack.encode(preloads))
+        result = await collect(worker, len(asks))
+        await worker.stop()
+        return result
+
+    result = asyncio.run(main())
+    assert result[1].reply is not None and result[1].reply.text == "seen"
+    assert result[2].kind == "media" and "none.png" in result[2].error
+    assert result[3].kind == "no data"
+    assert result[9].kind == "fatal"  # a call that cannot be answered ends the run; it must not wait for ever

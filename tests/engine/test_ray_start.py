@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
+from types import SimpleNamespace
 
 import pytest
 
+from vivant.core.errors import UsageError
 from vivant.engine import ray_executor
 from vivant.engine.options import RunOptions
+from vivant.engine.ray_connection import connect
 from vivant.engine.ray_executor import RayExecutor
 from vivant.models.base import ModelError
 from vivant.models.registry import create
@@ -64,3 +68,19 @@ def test_the_wait_for_workers_that_start_has_the_limit_that_the_user_set(
 def test_without_any_node_a_run_does_not_wait_long(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="no node has been there"):
         wait(monkeypatch, starting=0, timeout=600)
+
+
+def test_a_ray_that_cannot_start_is_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: object) -> None:
+        raise Exception("The current node timed out during startup.\nThe GCS may be overloaded.")
+
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, init=fail))
+    with pytest.raises(UsageError) as caught:
+        connect(None)
+    message = str(caught.value)
+    assert message.startswith(
+        "Ray does not start on this machine: The current node timed out during startup."
+    )
+    assert message.endswith("or leave out --executor ray")
+    assert "\n" not in message

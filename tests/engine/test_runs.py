@@ -352,14 +352,17 @@ def test_a_full_disk_leaves_the_log_whole(tmp_path: Path, monkeypatch: pytest.Mo
     assert (tmp_path / "log.jsonl").read_bytes().endswith(b"\n")
 
 
-def test_a_missing_picture_costs_its_sample_and_is_named(tmp_path: Path) -> None:
+def test_a_missing_picture_is_refused_or_costs_its_sample(tmp_path: Path) -> None:
     path = questions(tmp_path, 5)
     (tmp_path / "3.png").unlink()
     (tmp_path / "4.png").write_bytes(b"<html>not found</html>")
     with serving(lambda _n, _b: Act("A")) as server:
-        result = vivant(
-            "run", path, "--model", "openai/x", "--base-url", server.url, "--out", "run", cwd=tmp_path
-        )
+        command = ("run", path, "--model", "openai/x", "--base-url", server.url, "--out", "run")
+        refused = vivant(*command, cwd=tmp_path)
+        assert refused.returncode == 1 and not (tmp_path / "run").exists()
+        (line,) = refused.stderr.splitlines()
+        assert "1 of 5 media files are missing" in line and "--task-option missing=keep" in line
+        result = vivant(*command, "--task-option", "missing=keep", cwd=tmp_path)
     assert result.returncode == 1
     assert "1 of 5 media files are missing" in result.stderr
     records = Run(tmp_path / "run").records()

@@ -16,7 +16,7 @@ import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
@@ -28,11 +28,13 @@ from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
 from vivant.core.generated_images import PictureFolder
 from vivant.core.types import Job, Record, Reply
+from vivant.engine.cut_offs import MAX_CUT_OFF, CutOffWatch
 from vivant.engine.executor import Executor, RequestKey
+from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, build_request
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.runner import RecordListener, RunOutcome, RunRecorder
+from vivant.engine.runner import Runner
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.server_errors import RequestRefusedError
@@ -41,6 +43,8 @@ from vivant.runs.log import LogWriter, read_log
 
 logger = logging.getLogger("vivant")
 _AT_ONCE = 16
+_PILOT_FROM = 50
+"""From so many requests on, the first few are asked directly: they cost the usual price, and a batch takes hours."""
 _FIRST_POLL, _LONGEST_POLL = 1.0, 300.0
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -140,7 +144,10 @@ class BatchRunner:
         retry: RetryPolicy | None = None,
         progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
+        pilot: Runner | None = None,
     ) -> None:
+        self._pilot = pilot
+        self._cut_offs = CutOffWatch(model.thinking)
         self._api: BatchApi = model.batch_api()
         self._executor = executor
         self._logged = logged
@@ -153,6 +160,13 @@ class BatchRunner:
     async def run(self, jobs: Iterable[Job]) -> RunOutcome:
         """Hand over what was not, then wait for everything. Raises ModelError where no batch can be made."""
         self._stopping = asyncio.Event()
+        jobs = iter(jobs)
+        if self._pilot is not None:
+            first = [] if self._folder.load() else list(islice(jobs, _PILOT_FROM))
+            size = MAX_CUT_OFF if len(first) == _PILOT_FROM else 0
+            jobs = chain(first[size:], jobs)
+            if await self._is_stopped_by_first(self._pilot, first[:size]):
+                return self._outcome
         await self._executor.open()
         try:
             under_way = await self._recover()
@@ -170,13 +184,35 @@ class BatchRunner:
         self._outcome.stopped = self._stopping.is_set()
         return self._outcome
 
+    async def _is_stopped_by_first(self, pilot: Runner, jobs: list[Job]) -> bool:
+        """Ask the first questions one by one: replies without room for an answer, and refusals of every request, show
+        before thousands are handed over."""
+        try:
+            if not jobs:
+                return False
+            logger.info("Asking %d questions directly before the others are handed over.", len(jobs))
+            outcome = await pilot.run(jobs)
+        finally:
+            self._pilot = None
+        for name in RunOutcome.__struct_fields__:
+            setattr(self._outcome, name, getattr(outcome, name))
+        return outcome.stopped
+
     def stop(self, reason: str = "") -> None:
         """Wait no longer. The provider goes on; the same command collects the answers later."""
+        if self._pilot is not None:
+            self._pilot.stop(reason)
+            return
         self._outcome.reason = reason
         logger.info("Submitted batches continue at the provider.")
         self._stopping.set()
 
-    abandon = stop
+    def abandon(self, reason: str = "") -> None:
+        """Drop what is asked directly too."""
+        if self._pilot is not None:
+            self._pilot.abandon(reason)
+        else:
+            self.stop(reason)
 
     # ── handing over ──
 
@@ -275,6 +311,8 @@ class BatchRunner:
         pause = _FIRST_POLL
         while under_way:
             under_way = [batch for batch in under_way if not await self._collected(batch)]
+            if self._outcome.cut_off and under_way:
+                logger.info("Submitted batches continue at the provider.")
             if not under_way or await self._stopped_within(pause):
                 return
             pause = min(_LONGEST_POLL, pause * 1.6)
@@ -312,10 +350,15 @@ class BatchRunner:
                     extra={**record.extra, "batch": batch.id},
                 )
                 self._recorder.add(done)
+                self._cut_offs.add(reply)
                 if self._cache is not None and is_cacheable(reply):
                     self._cache.put(record.fingerprint, reply)
         batch.collected = True
         self._folder.save(batch)
+        if reason := self._cut_offs.reason:
+            self._outcome.cut_off = True
+            self._outcome.reason = reason
+            self._stopping.set()
         return True
 
     async def _patiently(self, call: Callable[_P, Awaitable[_T]], *args: _P.args, **named: _P.kwargs) -> _T:

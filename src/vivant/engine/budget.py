@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
+from collections import deque
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -61,6 +62,14 @@ class Reservation(Struct, eq=False):
     usage: TokenUsage
 
 
+class _Waiting(Struct, eq=False):
+    """A request that waits for those under way."""
+
+    size: RequestSize
+    max_tokens: int | None
+    future: asyncio.Future[Reservation | None]
+
+
 class Meter:
     """Lets requests in within budget and rates. One per run, in the process that keeps the log."""
 
@@ -75,8 +84,7 @@ class Meter:
         self._admitted = 0
         self._reserved_tokens = 0
         self._reserved_cost = 0.0
-        self._turn = asyncio.Lock()
-        self._changed = asyncio.Event()
+        self._waiting: deque[_Waiting] = deque()
         self.reason = ""
         """Why nothing more is let in."""
 
@@ -90,22 +98,47 @@ class Meter:
                 self._rates.remember(time.time() - record.started, record.attempts, usage.total)
 
     async def admit(self, size: RequestSize, max_tokens: int | None) -> Reservation | None:
-        """Set aside what a request may take; None where the budget has no room for it."""
-        async with self._turn:
-            while not self.reason:
-                reservation = Reservation(size, self._estimator.before(size, max_tokens))
-                # The first request goes alone: it tells what the others will take.
-                unsure = self._sizes and not self._estimator.known and self._admitted > 0
-                passed = self._exceeded_limit(reservation.usage)
-                if not unsure and not passed:
-                    self._reserve(reservation)
-                    return reservation
-                if passed and not self._admitted:
-                    self.reason = f"the next request could pass {passed}"
-                    return None
-                self._changed.clear()
-                await self._changed.wait()
-        return None
+        """Set aside what a request may take; None where the budget has no room for it. First come, first served."""
+        if not self._waiting and (reservation := self._try_admit(size, max_tokens)) is not None:
+            return reservation
+        if self.reason:
+            return None
+        waiting = _Waiting(size, max_tokens, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            return await waiting.future
+        except asyncio.CancelledError:
+            admitted = waiting.future.done() and not waiting.future.cancelled()
+            if admitted and (reservation := waiting.future.result()) is not None:
+                self.settle(reservation, None)
+            raise
+
+    def _try_admit(self, size: RequestSize, max_tokens: int | None) -> Reservation | None:
+        """A reservation; None where the request must wait, or, with `reason` set, nothing more is let in."""
+        # The first request goes alone: it tells what the others will take.
+        if self.reason or (self._sizes and not self._estimator.known and self._admitted > 0):
+            return None
+        usage = self._estimator.before(size, max_tokens)
+        passed = self._exceeded_limit(usage)
+        if passed:
+            if not self._admitted:
+                self.reason = f"the next request could pass {passed}"
+            return None
+        self._admitted += 1
+        self._reserved_tokens += usage.total
+        self._reserved_cost += self._cost(usage)
+        return Reservation(size, usage)
+
+    def _admit_waiting(self) -> None:
+        """Let in all that there is room for at once: woken one by one, each would take a round of the event loop."""
+        while self._waiting:
+            first = self._waiting[0]
+            if not first.future.done():
+                reservation = self._try_admit(first.size, first.max_tokens)
+                if reservation is None and not self.reason:
+                    return
+                first.future.set_result(reservation)
+            self._waiting.popleft()
 
     def _exceeded_limit(self, usage: TokenUsage) -> str:
         if not self._counts:
@@ -158,13 +191,8 @@ class Meter:
             self._spend(usage)
             if self._counts and (reply.tokens_in is None or reply.tokens_out is None):
                 estimated = usage
-        self._changed.set()
+        self._admit_waiting()
         return estimated
-
-    def _reserve(self, reservation: Reservation) -> None:
-        self._admitted += 1
-        self._reserved_tokens += reservation.usage.total
-        self._reserved_cost += self._cost(reservation.usage)
 
     def _spend(self, usage: TokenUsage, *, batch: bool = False) -> None:
         self.spent += usage.total

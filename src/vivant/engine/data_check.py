@@ -27,14 +27,19 @@ def check_data(name: str, path: str | None, progress: ProgressCallback | None = 
     root = registry.locate(benchmark, path)
     report = benchmark.data.check(benchmark, root, progress)
     if report is None:
-        tasks = [f"{name}/{task}" for task in benchmark.expand("")]
-        report = check_media(benchmark, root, tasks, progress)
+        wanted = benchmark.expand("")
+        tasks = benchmark.data.available(benchmark, root, wanted) or wanted
+        report = check_media(benchmark, root, [f"{benchmark.name}/{task}" for task in tasks], progress)
+        absent = [task for task in wanted if task not in tasks]
+        if absent:
+            line = f"{len(absent)} tasks of {benchmark.name} have no data in {root}: {', '.join(absent)}"
+            report = msgspec.structs.replace(report, problems=(line, *report.problems))
     return _compare_size(report, benchmark, root)
 
 
 def _compare_size(report: DataReport, benchmark: Benchmark, root: Path) -> DataReport:
     """Add how much of the edition is there. What cannot be read is a problem already."""
-    edition = find_edition(benchmark.name, root, benchmark.options)
+    edition = find_edition(benchmark, root)
     if edition is None:
         return report
     try:

@@ -136,9 +136,11 @@ def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None, room: i
             for part in message.parts:
                 if isinstance(part, Text):
                     tokens += count_text_tokens(part.text)
-                elif files is None:
+                elif isinstance(part, Video) and part.cues:  # at most: those at no frame are left out
+                    tokens += count_text_tokens("\n".join(cue.text for cue in part.cues))
+                if isinstance(part, Text) or files is None:
                     continue
-                elif isinstance(part, Image):
+                if isinstance(part, Image):
                     total.pictures += 1
                     tokens += files.picture
                 elif isinstance(part, Video):

@@ -53,6 +53,10 @@ def evaluate(
     repeat: int = 1,
     permute: int | Literal["all"] = 1,
     seed: int = 0,
+    subset: str | Path | None = None,
+    until: float | None = None,
+    until_better_than: str | Path | Sequence[str | Path] = (),
+    until_rank: bool = False,
     prompts: str | Path | Mapping[str, str] | None = None,
     frames: int | FramePolicy | None = None,
     fps: float | None = None,
@@ -97,14 +101,15 @@ def evaluate(
     >>> run.table(by="variant")
 
     Args:
-        selectors: Benchmarks (mime), tasks (mime/mcq), or a file of your own questions (./mine.jsonl).
+        selectors: Benchmarks (mime), tasks (mime/mcq), or files of your own: ./mine.jsonl, ./mine.yaml.
         model: Backend and name: openai/NAME, random, ./file.py:Class (see `vivant models`).
         base_url: Address of an OpenAI-compatible server.
         model_options: Options of the backend, e.g. detail=low.
         models: YAML file of models in MileBench's form; `model` then names one of them.
         timeout: Seconds that one request may take.
         video_as: Give videos as videos or as frames; auto: as the backend does by itself (docs/video.md).
-        trust_remote_code: Run code that a checkpoint brings along (transformers, internvl-chat, vllm).
+        trust_remote_code: Run code that a checkpoint (transformers, internvl-chat, vllm) or a bridged task
+            brings along.
         on_too_large: Shrink a request over the model's limits (docs/backends.md), or refuse it.
         image_model: Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.
         image_base_url: Address of the image model's server.
@@ -116,12 +121,16 @@ def evaluate(
         limit: Samples per task, at most, drawn by `seed`.
         where: Only samples with this facet; a,b for either, != for the others. Repeat to narrow down.
         style: Prompt style: zero-shot, cot, few-shot.
-        task_options: Options of the benchmark (see `vivant benchmarks show NAME`).
+        task_options: Options of the benchmark, e.g. adv=true.
         limits: The model's window, as a file of models states it.
         control: none, blind, one-frame, shuffled or reversed.
         repeat: Repeat each question N times.
         permute: Ask each multiple-choice question under K orders of its options.
-        seed: Seed of option order and `limit`.
+        seed: Seed of option order, `limit` and `until`.
+        subset: Ask these samples alone (docs/subsets.md).
+        until: Stop when half the 95 % interval is ≤ POINTS.
+        until_better_than: Stop when it is settled who is better, this run or RUN.
+        until_rank: Stop when the rank among the runs in the same folder is settled.
         prompts: Replace bundled prompt texts: a YAML or JSON file of names and texts.
         frames: Frames per video, evenly spread. Default: 8.
         fps: Frames per second of video instead.

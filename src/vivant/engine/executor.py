@@ -6,6 +6,7 @@ The runner decides what is sent, when, and how often; an executor does it. It kn
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -134,16 +135,26 @@ class LocalExecutor(Executor):
 
     async def send(self, request: PreparedRequest) -> Reply | TransientError:
         try:
-            return await self._model.generate(build_request(request.job, request.payload))
+            reply = await self._model.generate(build_request(request.job, request.payload))
         except TransientError as error:
             return error
         except VivantError:
             raise
         except Exception as error:  # a backend's own defect costs this sample and is recorded as such
-            return failed_reply(error)
+            reply = failed_reply(error)
+        return _name_cut_files(reply, request.key.media)
 
     def release(self, request: PreparedRequest) -> None:
         request.payload = ()
+
+
+def _name_cut_files(reply: Reply, media: Sequence[MediaUse]) -> Reply:
+    """A failed reply whose error names the files that are cut short: a model sees their bytes, not their names."""
+    names = [use.path for use in media if use.note.startswith("cut short")]
+    if reply.status != "error" or not names:
+        return reply
+    text = f"{', '.join(names)} cut short, fetch again: {reply.error}"
+    return msgspec.structs.replace(reply, error=shorten_line(text))
 
 
 def _large(job: Job) -> bool:

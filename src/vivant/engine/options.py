@@ -11,9 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError
 from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
 from vivant.core.types import Control, Decoding, EveryStart, FramePolicy, FrameSpread
+from vivant.engine.option_checks import check_combinations
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import Effort, ModelOptions, ThinkingOptions, VideoAs
 from vivant.models.request_limits import OnTooLarge
@@ -41,7 +41,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     selectors: Annotated[
         tuple[str, ...],
         _question(
-            "Benchmarks (mime), tasks (mime/mcq), or a file of your own questions (./mine.jsonl).",
+            "Benchmarks (mime), tasks (mime/mcq), or files of your own: ./mine.jsonl, ./mine.yaml.",
             "BENCHMARK…",
             flag=PYTHON_ONLY,
             common=True,
@@ -80,7 +80,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ] = "auto"
     trust_remote_code: Annotated[
         bool,
-        _model("Run code that a checkpoint brings along (transformers, internvl-chat, vllm).", records=""),
+        _model(
+            "Run code that a checkpoint (transformers, internvl-chat, vllm) or a bridged task brings along.",
+            records="",
+        ),
     ] = False
     on_too_large: Annotated[
         OnTooLarge, _model("Shrink a request over the model's limits (docs/backends.md), or refuse it.")
@@ -138,7 +141,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     task_options: Annotated[
         Mapping[str, Any],
         _question(
-            "Options of the benchmark (see `vivant benchmarks show NAME`).",
+            "Options of the benchmark, e.g. adv=true.",
             "NAME=VALUE",
             flag="--task-option",
             common=True,
@@ -165,7 +168,26 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             minimum=1,
         ),
     ] = 1
-    seed: Annotated[int, _question("Seed of option order and --limit.", "N", records="seed")] = 0
+    seed: Annotated[int, _question("Seed of option order, --limit and --until.", "N", records="seed")] = 0
+    subset: Annotated[
+        str | None,
+        _question("Ask these samples alone (docs/subsets.md).", "FILE", records="subset", accepts=PathOrNone),
+    ] = None
+    until: Annotated[
+        float | None,
+        _question(
+            "Stop when half the 95 % interval is ≤ POINTS.",
+            "POINTS",
+            common=True,
+        ),
+    ] = None
+    until_better_than: Annotated[
+        tuple[str, ...],
+        _question("Stop when it is settled who is better, this run or RUN.", "RUN", accepts=PathOrMany),
+    ] = ()
+    until_rank: Annotated[
+        bool, _question("Stop when the rank among the runs in the same folder is settled.")
+    ] = False
     prompts: Annotated[
         Mapping[str, str],
         _question(
@@ -325,7 +347,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ] = 1800.0
 
     def __post_init__(self) -> None:
-        _check(self)
+        check_combinations(self)
 
     @property
     def frame_policy(self) -> FramePolicy:
@@ -372,26 +394,5 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         }
 
 
-_RESOLVED = ("model", "data", "style", "limits", "frames", "decoding")
+_RESOLVED = ("model", "data", "style", "limits", "frames", "decoding", "subset")
 """Recorded as what they turn out to be, not as they were given."""
-
-
-def _check(options: RunOptions) -> None:
-    """Raise where options contradict each other."""
-    if sum(value is not None for value in (options.frames, options.fps, options.every)) > 1:
-        raise UsageError("Choose one of --frames, --fps and --every")
-    if options.max_frames is not None and options.fps is None and options.every is None:
-        raise UsageError("--max-frames goes with --fps or --every; --frames N is already a number")
-    if options.every_start is not None and options.every is None:
-        raise UsageError("--every-start goes with --every K")
-    details = (options.longest_side, options.spread, options.jpeg_quality)
-    if isinstance(options.frames, FramePolicy) and any(value is not None for value in details):
-        raise UsageError("Give longest side, spread and quality as part of the frame policy")
-    if options.jpeg_quality is not None and options.jpeg_quality > 100:
-        raise UsageError(f"--jpeg-quality {options.jpeg_quality}: must be at most 100")
-    if options.fps is not None and options.fps <= 0:
-        raise UsageError(f"--fps {options.fps}: must be above 0")
-    if options.no_thinking and (options.effort is not None or options.thinking_tokens is not None):
-        raise UsageError("--no-thinking goes without --effort and --thinking-tokens")
-    if options.address is not None and options.executor != "ray":
-        raise UsageError("--address is that of a Ray cluster: add --executor ray")

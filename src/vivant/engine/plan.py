@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
@@ -13,6 +15,7 @@ from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.summary import Condition, matches, parse_where
+from vivant.benchmarks.task_options import MISSING_MEDIA
 from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
@@ -23,6 +26,11 @@ from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_k
 from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
 from vivant.runs.settings import ListDigest, RunSettings
+
+if TYPE_CHECKING:
+    from vivant.runs.subset import Subset, TaskSubset
+
+logger = logging.getLogger("vivant")
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -45,6 +53,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     tasks: tuple[TaskPlan, ...]
     settings: RunSettings
     notes: tuple[str, ...] = field(default_factory=tuple)
+    subset: Subset | None = None
+    """The samples that are asked, where they are chosen to predict the rest."""
 
     @property
     def samples(self) -> Iterator[Sample]:
@@ -71,6 +81,7 @@ def make_plan(
     settings_for: Callable[[Mapping[str, str]], RunSettings],
     tokenizer: Tokenizer | None = None,
     prompts: Mapping[str, str] | None = None,
+    subset: Subset | None = None,
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
     check_prompts([chosen.benchmark for chosen in selections], prompts or {})
@@ -94,6 +105,8 @@ def make_plan(
         _plan_task(selection, task, pool, settings, conditions[selection.benchmark.name], tokenizer)
         for selection, task, pool in pools
     ]
+    if subset is not None:
+        tasks = [_restrict(task, subset.tasks[task.task]) for task in tasks]
     notes = [
         f"{chosen.benchmark.name}: {len(chosen.absent)} tasks have no data here: {', '.join(chosen.absent)}"
         for chosen in selections
@@ -108,7 +121,7 @@ def make_plan(
         check_stages(plan.benchmark, plan.chosen, _context(plan, settings))
     if settings.permute != 1:
         _check_permutable(tasks, settings)
-    return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes))
+    return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes), subset=subset)
 
 
 def _size_notes(
@@ -117,7 +130,7 @@ def _size_notes(
     """One line per benchmark: how much of its edition is there."""
     for chosen in selections:
         benchmark = chosen.benchmark
-        edition = find_edition(benchmark.name, chosen.root, benchmark.options)
+        edition = find_edition(benchmark, chosen.root)
         own = {task: pool for selection, task, pool in pools if selection is chosen}
         size = compare_size(benchmark.name, edition, own) if edition is not None else None
         if size is not None:
@@ -154,6 +167,23 @@ def _plan_task(
         left_out=left_out,
         tokenizer=tokenizer,
     )
+
+
+def _restrict(plan: TaskPlan, subset: TaskSubset) -> TaskPlan:
+    """The plan with the samples of a subset alone."""
+    from vivant.runs.subset import select_subset
+
+    ids, changed = select_subset(plan.task, plan.chosen, subset)
+    if changed:
+        logger.warning(
+            "%s: %d of %d samples have other options, keys or answers than in the runs that the subset was made from; "
+            "the estimate is less sure.",
+            plan.task,
+            changed,
+            len(ids),
+        )
+    indices = [index for index, sample in enumerate(plan.chosen) if sample.id in ids]
+    return msgspec.structs.replace(plan, chosen=select_values(plan.chosen, indices))
 
 
 def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
@@ -249,6 +279,11 @@ def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
         raise DataError(
             f"None of the {missing} media files of {plan.task} is there; {first}. "
             "Give the folder that holds them with --data"
+        )
+    if missing and plan.benchmark.options.get(MISSING_MEDIA.key) == MISSING_MEDIA.default:
+        raise DataError(
+            f"{plan.task}: {missing} of {len(seen)} media files are missing, {first}. "
+            "Put them there, or ask the other questions: --task-option missing=keep"
         )
     if missing:
         yield (

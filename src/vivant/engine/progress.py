@@ -22,7 +22,7 @@ class _Counts:
 
     def add(self, record: Record) -> None:
         self.done += 1
-        self.errors += record.reply.status == "error"
+        self.errors += record.reply.status not in ("ok", "truncated")
         self.cached += record.cached
         self.asked += not record.cached
 

@@ -36,6 +36,7 @@ class RateLimit:
         self._slots: deque[Slot] = deque()
         self._tokens = 0
         self._turn = asyncio.Lock()
+        self._queued = 0
         self._freed = asyncio.Event()
         self._stopped = False
         self.on_wait: Callable[[float], None] | None = None
@@ -58,6 +59,15 @@ class RateLimit:
 
         A request that is larger than a minute's tokens waits until it is alone. None where `stop` was called.
         """
+        if not self._queued and not self._stopped and self._pause(tokens, time.monotonic()) == 0.0:
+            return self._enter(tokens)
+        self._queued += 1
+        try:
+            return await self._wait(tokens)
+        finally:
+            self._queued -= 1
+
+    async def _wait(self, tokens: int) -> Slot | None:
         async with self._turn:
             while not self._stopped and (pause := self._pause(tokens, time.monotonic())) > 0:
                 if self.on_wait is not None:
@@ -69,9 +79,12 @@ class RateLimit:
                     continue
             if self._stopped:
                 return None
-            slot = Slot(tokens, time.monotonic() + self._window + _TRAVEL)
-            self._add(slot)
-            return slot
+            return self._enter(tokens)
+
+    def _enter(self, tokens: int) -> Slot:
+        slot = Slot(tokens, time.monotonic() + self._window + _TRAVEL)
+        self._add(slot)
+        return slot
 
     def note_answer(self, slot: Slot, tokens: int | None) -> None:
         """The server has answered: it saw the request by now, and took so many tokens, if it says."""

@@ -11,7 +11,7 @@ import msgspec
 
 from vivant.engine.ray_worker import WorkerAnswer, WorkerCall
 
-_GATHER = 0.004
+_GATHER = 0.001
 """Seconds between two bundles of calls."""
 _STOP_SECONDS = 10.0
 
@@ -32,6 +32,7 @@ class WorkerHandle:
         self._on_loss = on_loss
         self._waiting: dict[tuple[int, str], asyncio.Future[WorkerAnswer]] = {}
         self._outbox: list[WorkerCall] = []
+        self._bundles = 0
         self._sending = False
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder = msgspec.msgpack.Decoder(list[WorkerAnswer])
@@ -47,7 +48,7 @@ class WorkerHandle:
         self._listening = asyncio.create_task(self._listen())
 
     async def call(self, call: WorkerCall) -> WorkerAnswer:
-        """Have something done. Raises LostStationError where the worker is gone before it answers."""
+        """Have something done. Raises WorkerLostError where the worker is gone before it answers."""
         if self.lost:
             raise WorkerLostError(f"the worker on {self.node} was lost")
         future: asyncio.Future[WorkerAnswer] = asyncio.get_running_loop().create_future()
@@ -74,7 +75,8 @@ class WorkerHandle:
             return
         calls, self._outbox = self._outbox, []
         # Its outcome is not waited for: a worker that is gone shows in `_listen`.
-        self._actor.submit.remote(self._encoder.encode(calls))
+        self._actor.submit.remote(self._bundles, self._encoder.encode(calls))
+        self._bundles += 1
         asyncio.get_running_loop().call_later(_GATHER, self._flush)
 
     async def _listen(self) -> None:

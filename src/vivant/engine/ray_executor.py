@@ -14,11 +14,7 @@ import asyncio
 import hashlib
 import logging
 import os
-import signal
-import socket
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -26,11 +22,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import DataError, MediaError, UsageError
+from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Audio, Image, Job, Reply, Text, Video
 from vivant.engine.byte_budget import estimate_held
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
+from vivant.engine.ray_connection import connect
 from vivant.engine.ray_worker import (
     RayWorker,
     WorkerAnswer,
@@ -48,12 +45,11 @@ logger = logging.getLogger("vivant")
 class _RemoteRequest(Struct, eq=False):
     """A prepared request, and the worker that holds it."""
 
-    worker: WorkerHandle | None
-    """None before any has it: it is prepared and sent in one call."""
+    worker: WorkerHandle
     number: int
     deaths: int = 0
     described: bool = True
-    """The request has the key and the notes that a worker found."""
+    """The request has the key and the notes of the worker that prepared it; not yet, where it is preloaded."""
     released: bool = False
 
 
@@ -70,7 +66,6 @@ _MAX_DEATHS = 3
 _MAX_LOSSES = 8
 """Workers lost while a sample was prepared on them: mostly others' doing, so more are borne."""
 _MAX_SHARE = 1.25
-_CONNECT_SECONDS = 10.0
 
 
 class RayExecutor(Executor):
@@ -248,11 +243,9 @@ class RayExecutor(Executor):
 
     async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:
         if not self.sizes_needed and not _takes_long(job):
-            # One call to the worker in place of two.
+            # The worker prepares it while it waits for its turn. One answer, in `send`, in place of two.
             size = RequestSize(bytes=self.estimate_bytes(job))
-            return PreparedRequest(
-                job, key or RequestKey("", ()), size, _RemoteRequest(None, 0, described=False)
-            )
+            return PreparedRequest(job, key or RequestKey("", ()), size, await self._preload(job))
         remote, answer = await self._call_any_worker("prepare", job)
         if answer.notes != job.notes:
             job = msgspec.structs.replace(job, notes=answer.notes)
@@ -261,33 +254,40 @@ class RayExecutor(Executor):
     async def send(self, request: PreparedRequest) -> Reply | TransientError:
         remote: _RemoteRequest = request.payload
         if not remote.deaths:
-            answer = await (self._send_once(request) if remote.worker is not None else self._ask(request))
+            answer = await (self._send_once(request) if remote.described else self._ask(request))
             if answer is not None:
                 return _outcome(answer)
         # One of those that a worker died over may have killed it. Asked one at a time, the others are cleared.
         async with self._suspect_lock:
             while (answer := await self._send_once(request)) is None:
                 if request.payload.deaths >= _MAX_DEATHS:
-                    node = request.payload.worker.node if request.payload.worker else "a node"
+                    node = request.payload.worker.node
                     error = f"the worker on {node} was lost ({_MAX_DEATHS} times over this sample)"
                     return Reply(status="error", error=error)
             return _outcome(answer)
 
+    async def _preload(self, job: Job) -> _RemoteRequest:
+        """Have a worker begin to prepare a job."""
+        worker = await self._choose(job)
+        remote = _RemoteRequest(worker, next(self._numbers), described=False)
+        worker.send(WorkerCall(number=remote.number, what="preload", job=job))
+        return remote
+
     async def _ask(self, request: PreparedRequest) -> WorkerAnswer | None:
-        """Prepare and send in one call; None where the worker died over it."""
+        """Send what was preloaded; None where the worker died over it."""
         while True:
-            remote = _RemoteRequest(await self._choose(request.job), next(self._numbers), described=False)
-            assert remote.worker is not None
-            request.payload = remote
+            remote: _RemoteRequest = request.payload
+            if remote.worker.lost:  # before it was asked
+                remote = request.payload = await self._preload(request.job)
+                continue
             try:
-                answer = await remote.worker.call(
-                    WorkerCall(number=remote.number, what="ask", job=request.job)
-                )
+                answer = await remote.worker.call(WorkerCall(number=remote.number, what="ask"))
             except WorkerLostError:
                 remote.deaths += 1
                 return None
             if answer.kind == "no data":
                 self._exclude_worker(remote.worker, answer.error)
+                request.payload = await self._preload(request.job)
                 continue
             if answer.kind == "media":
                 remote.released = True
@@ -302,7 +302,7 @@ class RayExecutor(Executor):
     async def _send_once(self, request: PreparedRequest) -> WorkerAnswer | None:
         """The answer to one attempt; None where the worker died over it."""
         remote: _RemoteRequest = request.payload
-        if remote.worker is None or remote.worker.lost:
+        if remote.worker.lost:
             job = msgspec.structs.replace(request.job, notes=()) if remote.described else request.job
             request.payload, answer = await self._call_any_worker("prepare", job, remote.deaths)
             if not remote.described:
@@ -310,7 +310,6 @@ class RayExecutor(Executor):
             remote = request.payload
             if answer.refused is not None:
                 return answer
-        assert remote.worker is not None
         try:
             return await remote.worker.call(WorkerCall(number=remote.number, what="send"))
         except WorkerLostError:
@@ -319,7 +318,7 @@ class RayExecutor(Executor):
 
     def release(self, request: PreparedRequest) -> None:
         remote: _RemoteRequest = request.payload
-        if remote.worker is not None and not remote.released:
+        if not remote.released:
             remote.worker.send(WorkerCall(number=remote.number, what="release"))
 
     async def _call_any_worker(
@@ -402,45 +401,6 @@ def _raise_error(answer: WorkerAnswer) -> None:
         raise ModelError(answer.error)
 
 
-def connect(address: str | None) -> bool:
-    """Join the cluster at an address (or `RAY_ADDRESS`), or start one here; whether that was for us to end."""
-    import ray
-
-    if ray.is_initialized():
-        return False
-    address = address or os.environ.get("RAY_ADDRESS")
-    if address:
-        _check_port_open(address)
-    else:
-        # One worker process is enough here, and Ray starts it when it is wanted; no news goes anywhere.
-        os.environ.setdefault("RAY_prestart_worker_first_driver", "0")
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    try:
-        with _keep_signal_handlers():
-            ray.init(
-                address=address,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                **({} if address else {"include_dashboard": False}),
-            )
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
-        line = " ".join(str(error).split())[:200]
-        hint = " (one that asks for a token needs the same RAY_AUTH_TOKEN here)" if address else ""
-        raise UsageError(f"No Ray cluster at '{address or 'this machine'}': {line}{hint}") from error
-    return True
-
-
-def _check_port_open(address: str) -> None:
-    """Ray itself would try for minutes where nobody answers."""
-    host, colon, port = address.rpartition(":")
-    if "/" in address or not colon or not port.isdecimal():
-        return
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
-    except OSError as error:
-        raise UsageError(f"No Ray cluster at '{address}': {error.strerror or error}") from error
-
-
 def _environment_to_share() -> dict[str, str]:
     """What a node may need to know from this process's environment; its own settings win."""
     return {
@@ -448,16 +408,3 @@ def _environment_to_share() -> dict[str, str]:
         for name, value in os.environ.items()
         if name.endswith("_API_KEY") or name.startswith("VIVANT_") or name in ("HF_TOKEN", "OPENAI_BASE_URL")
     }
-
-
-@contextmanager
-def _keep_signal_handlers() -> Iterator[None]:
-    """Ray takes SIGTERM for itself when it starts; a run ends in its own way."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.getsignal(signal.SIGTERM)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

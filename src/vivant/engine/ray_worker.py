@@ -8,7 +8,9 @@ need none.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+from collections import deque
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +25,8 @@ from vivant.core.types import Image, Job, MediaUse, Reply, Text
 from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize
 from vivant.models.base import DeniedError, TransientError
+
+logger = logging.getLogger("vivant")
 
 
 class WorkerSetup(Struct, frozen=True, kw_only=True):
@@ -47,9 +51,9 @@ class WorkerCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing to do."""
 
     number: int
-    """`identify`, `prepare` and `ask` name what they make by it; `send` and `release` refer to what was prepared under
-    it. `ask` prepares and sends in one, and releases what was answered."""
-    what: Literal["identify", "prepare", "ask", "send", "release"]
+    """`identify`, `prepare` and `preload` name what they make by it; the others refer to what was made under it.
+    `preload` begins to prepare and has no answer; `ask` sends what was preloaded, and releases what was answered."""
+    what: Literal["identify", "prepare", "preload", "ask", "send", "release"]
     job: Job | None = None
 
 
@@ -85,8 +89,14 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of the error: one sample's; this node does not see the folder; perhaps or surely no request can succeed."""
 
 
-_GATHER = 0.004
+_GATHER = 0.001
 """Seconds that answers wait for others to travel with."""
+_PRELOADS = 4
+"""Preloaded at once. More at once would end together, and so would be sent in bursts, with pauses between."""
+
+
+class _NoDataError(Exception):
+    """This node does not see the job's folder."""
 
 
 class RayWorker:
@@ -96,9 +106,15 @@ class RayWorker:
         self._executor: LocalExecutor | None = None
         self._preparer: Any = None
         self._prepared: dict[int, PreparedRequest] = {}
+        self._preloading: dict[int, asyncio.Task[PreparedRequest]] = {}
+        self._preload_slots = asyncio.Semaphore(_PRELOADS)
         self._answers: list[WorkerAnswer] = []
         self._arrived = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._bundles: dict[int, list[WorkerCall]] = {}
+        self._next_bundle = 0
+        self._waiting: deque[WorkerCall] = deque()
+        self._beginning: asyncio.Task[None] | None = None
         self._calls = msgspec.msgpack.Decoder(list[WorkerCall])
         self._encoder = msgspec.msgpack.Encoder()
         self._roots: set[str] = set()
@@ -134,12 +150,36 @@ class RayWorker:
         )
         await self._executor.open()
 
-    async def submit(self, message: bytes) -> None:
-        """Begin with some calls; their answers are given later."""
-        for call in self._calls.decode(message):
-            if call.what == "release":
-                self._prepared.pop(call.number, None)
-                continue
+    async def submit(self, index: int, message: bytes) -> None:
+        """Begin with some calls; their answers are given later.
+
+        Bundles are numbered: Ray does not promise that an asynchronous actor gets them in order.
+        """
+        self._bundles[index] = self._calls.decode(message)
+        while (calls := self._bundles.pop(self._next_bundle, None)) is not None:
+            self._next_bundle += 1
+            self._waiting.extend(calls)
+        if self._beginning is None or self._beginning.done():
+            self._beginning = asyncio.create_task(self._begin_calls())
+
+    async def _begin_calls(self) -> None:
+        """One at a time: a bundle begun at once is sent at once, answered at once, and becomes a burst for good."""
+        while self._waiting:
+            self._begin_call(self._waiting.popleft())
+            await asyncio.sleep(0)
+
+    def _begin_call(self, call: WorkerCall) -> None:
+        if call.what == "release":
+            self._prepared.pop(call.number, None)
+            if (preload := self._preloading.pop(call.number, None)) is not None:
+                preload.cancel()
+        elif call.what == "preload":
+            assert call.job is not None
+            preload = asyncio.create_task(self._preload(call.job))
+            self._preloading[call.number] = preload
+            # `ask` tells what went wrong; what is released before is not missed.
+            preload.add_done_callback(lambda task: task.cancelled() or task.exception())
+        else:
             task = asyncio.create_task(self._handle(call))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -155,7 +195,8 @@ class RayWorker:
 
     async def stop(self) -> None:
         """Let the model clean up after itself."""
-        for task in self._tasks:
+        self._waiting.clear()
+        for task in (*self._tasks, *self._preloading.values()):
             task.cancel()
         if self._executor is not None:
             await self._executor.close()
@@ -163,9 +204,11 @@ class RayWorker:
             self._preparer.close()
 
     async def _handle(self, call: WorkerCall) -> None:
-        assert call.what != "release"
+        assert call.what != "release" and call.what != "preload"
         try:
             answer = await self._answer(call)
+        except _NoDataError as error:
+            answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="no data")
         except MediaError as error:
             kind: Literal["media", "fatal"] = "media"
             answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind=kind)
@@ -173,33 +216,40 @@ class RayWorker:
             answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="denied")
         except VivantError as error:
             answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="fatal")
+        except Exception as error:
+            # A defect. The run ends with it: a call without an answer would wait for ever.
+            logger.exception("The worker failed over a call")
+            reason = f"a worker failed: {type(error).__name__}: {error}"
+            answer = WorkerAnswer(number=call.number, what=call.what, error=reason, kind="fatal")
         self._answers.append(answer)
         self._arrived.set()
 
     async def _answer(self, call: WorkerCall) -> WorkerAnswer:
-        assert self._executor is not None and call.what != "release", "start() first"
+        assert self._executor is not None, "start() first"
         if call.what == "send":
-            return await self._ask(call.number)
-        assert call.job is not None
-        if not self._has_data(call.job):
-            return WorkerAnswer(number=call.number, what=call.what, error=call.job.root, kind="no data")
-        key = await self._executor.identify(call.job)
+            return await self._send(call.number)
         if call.what == "identify":
+            assert call.job is not None
+            self._check_data(call.job)
+            key = await self._executor.identify(call.job)
             return WorkerAnswer(
                 number=call.number, what="identify", fingerprint=key.fingerprint, media=key.media
             )
-        request = await self._executor.prepare(call.job, key)
-        self._prepared[call.number] = request
-        sent = None
-        if call.what == "ask" and request.refused is None:
-            sent = await self._ask(call.number)
-            if sent.reply is not None:
-                self._prepared.pop(call.number, None)
+        sent = WorkerAnswer(number=call.number, what="send")
+        if call.what == "ask":
+            request = self._prepared[call.number] = await self._preloading.pop(call.number)
+            if request.refused is None:
+                sent = await self._send(call.number)
+                if sent.reply is not None:
+                    self._prepared.pop(call.number, None)
+        else:
+            assert call.what == "prepare" and call.job is not None
+            request = self._prepared[call.number] = await self._prepare(call.job)
         return WorkerAnswer(
             number=call.number,
             what=call.what,
-            reply=sent.reply if sent else None,
-            failure=sent.failure if sent else None,
+            reply=sent.reply,
+            failure=sent.failure,
             fingerprint=request.key.fingerprint,
             media=request.key.media,
             notes=request.job.notes,
@@ -207,7 +257,16 @@ class RayWorker:
             refused=request.refused,
         )
 
-    async def _ask(self, number: int) -> WorkerAnswer:
+    async def _preload(self, job: Job) -> PreparedRequest:
+        async with self._preload_slots:
+            return await self._prepare(job)
+
+    async def _prepare(self, job: Job) -> PreparedRequest:
+        assert self._executor is not None
+        self._check_data(job)
+        return await self._executor.prepare(job, await self._executor.identify(job))
+
+    async def _send(self, number: int) -> WorkerAnswer:
         assert self._executor is not None
         outcome = await self._executor.send(self._prepared[number])
         if isinstance(outcome, Reply):
@@ -222,16 +281,15 @@ class RayWorker:
         )
         return WorkerAnswer(number=number, what="send", failure=failure)
 
-    def _has_data(self, job: Job) -> bool:
-        """Whether the job's media can be here at all."""
+    def _check_data(self, job: Job) -> None:
+        """Raise _NoDataError where the job's media cannot be here at all."""
         if job.root in self._roots or all(
             isinstance(part, Text) for message in job.messages for part in message.parts
         ):
-            return True
-        if Path(job.root).is_dir():
-            self._roots.add(job.root)
-            return True
-        return False
+            return
+        if not Path(job.root).is_dir():
+            raise _NoDataError(job.root)
+        self._roots.add(job.root)
 
 
 def request_key(answer: WorkerAnswer) -> RequestKey:

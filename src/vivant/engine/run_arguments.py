@@ -36,6 +36,10 @@ class SweepArguments(TypedDict, total=False):
     repeat: int
     permute: int | Literal["all"]
     seed: int
+    subset: str | Path | None
+    until: float | None
+    until_better_than: str | Path | Sequence[str | Path]
+    until_rank: bool
     prompts: str | Path | Mapping[str, str] | None
     every_start: Literal["first", "kth"] | None
     spread: Literal["ends", "middles", "segments"] | None

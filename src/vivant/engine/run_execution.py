@@ -7,26 +7,30 @@ import io
 import logging
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine
+from vivant.core.garbage import collect_garbage_rarely
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
 from vivant.core.stored_lines import KeySet
 from vivant.core.types import Job, Record
 from vivant.engine.budget import Meter, RunBudget
 from vivant.engine.executor import Executor, LocalExecutor
+from vivant.engine.option_checks import stops_early
 from vivant.engine.options import RunOptions
 from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
+from vivant.engine.recording import RunOutcome
 from vivant.engine.reply_cache import open_cache
 from vivant.engine.run_planning import PlannedRun
-from vivant.engine.runner import Runner, RunOutcome
+from vivant.engine.runner import Pacer, Runner
 from vivant.models.base import Model
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
@@ -38,14 +42,33 @@ if TYPE_CHECKING:
 logger = logging.getLogger("vivant")
 
 
+@collect_garbage_rarely()
 def run_plan(
-    prepared: PlannedRun, options: RunOptions, progress: AbstractContextManager[Any] | None = None
+    prepared: PlannedRun,
+    options: RunOptions,
+    progress: AbstractContextManager[Any] | None = None,
+    *,
+    protocol: Protocol | None = None,
+    judge: Callable[[], object] | None = None,
 ) -> RunOutcome:
-    """Start or resume a run. Messages go to the logger `vivant`; `progress` replaces the run's own bar."""
+    """Start or resume a run. Messages go to the logger `vivant`.
+
+    Args:
+        prepared: The plan and its model.
+        options: What the user said.
+        progress: Replaces the run's own bar.
+        protocol: How a run that may stop early is scored; None takes the first that all benchmarks have.
+        judge: Judges what is answered so far, for a run that may stop early and is scored by a judge.
+    """
     plan = prepared.plan
     meter = create_meter(prepared.model, options)
     directory = RunDir(prepared.out)
     _check_same_run(directory, prepared)
+    early = None
+    if stops_early(options):
+        from vivant.engine.stopping import prepare_early_stop
+
+        early = prepare_early_stop(plan, directory, options, protocol, has_judge=judge is not None)
     if options.batch:
         from vivant.engine.batches import check_batches
 
@@ -61,20 +84,41 @@ def run_plan(
         more_room = find_raised_room(directory, plan.settings)
         if not more_room:
             _write_manifest(directory, prepared, options.recipe or "")
+        if plan.subset is not None:
+            from vivant.runs.subset import write_subset
+
+            write_subset(directory.path / "subset.json", plan.subset)
+
+        def recall(record: Record) -> None:
+            if meter is not None:
+                meter.recall(record)
+            if early is not None:
+                early.update(record)
+
         done = log.drop(
             lambda record: _is_asked_again(record, options, more_room=bool(more_room)),
-            meter.recall if meter is not None else None,
+            recall,
         )
         if more_room:  # after the log: a kill in between leaves replies to be asked again, never the reverse
             logger.info("%s: %s; replies without an answer are asked again.", prepared.out, more_room)
             directory.replace_settings(plan.settings, more_room)
         if done:
             logger.info("Resuming %s: %d of %d samples are done.", prepared.out, len(done), plan.size)
+        if early is not None:
+
+            def ask(jobs: Iterator[Job]) -> RunOutcome:
+                with progress or open_progress(plan.size, len(done)) as bar:
+                    follower = early.follow(bar, done)
+                    return run_coroutine(
+                        _run(jobs, prepared.model, log, done, options, meter, follower, early)
+                    )
+
+            return early.run(ask, done, judge)
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
             return RunOutcome()
-        with progress or open_progress(plan.size, len(done)) as shown:
-            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, shown))
+        with progress or open_progress(plan.size, len(done)) as bar:
+            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, bar))
 
 
 def create_meter(model: Model, options: RunOptions) -> Meter | None:
@@ -161,6 +205,7 @@ async def _run(
     options: RunOptions,
     meter: Meter | None,
     progress: Any,
+    pacer: Pacer | None = None,
 ) -> RunOutcome:
     cache = None
     if should_cache(model, options):
@@ -175,20 +220,22 @@ async def _run(
                 "progress": progress,
                 "pictures": PictureFolder(log.path.parent),
             }
-            runner: Runner | BatchRunner
+            direct = Runner(
+                concurrency=options.concurrency,
+                meter=meter,
+                max_time=options.budget_time,
+                has_answers=bool(logged),
+                thinking=model.thinking,
+                pacer=pacer,
+                **shared,
+            )
+            runner: Runner | BatchRunner = direct
             if options.batch:
                 from vivant.engine.batches import BatchRunner
 
-                runner = BatchRunner(model=model, logged=logged, **shared)
-            else:
-                runner = Runner(
-                    concurrency=options.concurrency,
-                    meter=meter,
-                    max_time=options.budget_time,
-                    has_answers=bool(logged),
-                    thinking=model.thinking,
-                    **shared,
-                )
+                # A run that has answers needs no trial.
+                pilot = None if logged else direct
+                runner = BatchRunner(model=model, logged=logged, pilot=pilot, **shared)
             with stop_on_interrupt(runner):
                 return await runner.run(jobs)
     finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.registry import Selection
 from vivant.core.errors import UsageError
+from vivant.core.garbage import collect_garbage_rarely
+from vivant.core.types import Decoding
 from vivant.engine.options import RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.models.base import Model
@@ -33,6 +35,7 @@ class PlannedRun(Struct, frozen=True):
     out: Path
 
 
+@collect_garbage_rarely()
 def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
     """Read data, create the model, decide the run directory. Sends nothing, writes nothing.
 
@@ -44,11 +47,18 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
     if not options.model:
         raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
+    options = _share_trust(options)
     model = create_model(options, needs_key=needs_key)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     task_options = registry.parse_task_options(options.selectors, options.task_options)
     selections = registry.select(options.selectors, options.data, task_options.variant)
+    subset = None
+    if options.subset:
+        from vivant.runs.subset import read_subset
+
+        subset = read_subset(Path(options.subset).expanduser())
+        selections = _keep_tasks(selections, subset.tasks, options.subset)
     limits = {**options.limits, **task_options.limits}
     style = options.style or selections[0].benchmark.styles[0]
     tokenizer = model.tokenizer() if "max_context_len" in limits else None
@@ -64,10 +74,11 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             data=data,
             limits=limits,
             variant=task_options.variant,
+            subset=subset.fingerprint() if subset is not None else "",
             **options.recorded(),
         )
 
-    plan = make_plan(selections, settings_for, tokenizer, options.prompts)
+    plan = make_plan(selections, settings_for, tokenizer, options.prompts, subset)
     if options.recipe:
         recipe = find_recipe(plan.tasks[0].benchmark.name, options.recipe)
         planned = {task.task: len(task.chosen) for task in plan.tasks}
@@ -77,6 +88,33 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
         Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
     )
     return PlannedRun(plan, model, out)
+
+
+def _keep_tasks(selections: Sequence[Selection], tasks: Container[str], path: str) -> list[Selection]:
+    """The selections with the tasks that a subset has alone."""
+    kept = [
+        msgspec.structs.replace(selection, tasks=own)
+        for selection in selections
+        if (own := tuple(task for task in selection.tasks if task in tasks))
+    ]
+    if not kept:
+        named = ", ".join(task for selection in selections for task in selection.tasks)
+        raise UsageError(f"--subset {path} has none of the tasks {named}; it was made for others")
+    return kept
+
+
+_TRUST = "trust-remote-code"
+_TRUSTING_BACKENDS = ("transformers", "internvl-chat", "vllm", "sglang")
+
+
+def _share_trust(options: RunOptions) -> RunOptions:
+    """`--trust-remote-code` also for benchmarks that run code; then a backend that runs none need not know of it."""
+    if not options.trust_remote_code or not registry.has_task_option(options.selectors, _TRUST):
+        return options
+    trusting = (options.model or "").partition("/")[0] in _TRUSTING_BACKENDS
+    return msgspec.structs.replace(
+        options, task_options={**options.task_options, _TRUST: True}, trust_remote_code=trusting
+    )
 
 
 def _default_folder(name: str) -> Path:
@@ -101,6 +139,7 @@ def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
 def create_model(options: RunOptions, *, needs_key: bool = True) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
     model = create(options.model, msgspec.structs.replace(options.backend_options, needs_key=needs_key))
+    _check_decoding(model, options)
     if options.answer_by == "loglik":
         from vivant.models.likelihood import LikelihoodModel
 
@@ -113,6 +152,16 @@ def create_model(options: RunOptions, *, needs_key: bool = True) -> Model:
             model, create_image_generator(options.image_model, options.image_backend_options)
         )
     return model
+
+
+def _check_decoding(model: Model, options: RunOptions) -> None:
+    """Raise where the user sets what the model cannot be told: it would be recorded and not be so. A recipe's settings
+    are its row's, and stay."""
+    said, unsaid = options.decoding_settings, Decoding()
+    for name in model.untold:
+        if getattr(said, name) not in (getattr(unsaid, name), None) and not options.recipe:
+            remedy = "--temperature" if name == "temperature" else f"{name} among the decoding settings"
+            raise UsageError(f"{model.name} takes no {name.replace('_', ' ')}; leave out {remedy}")
 
 
 def _illustrated_style(selections: Sequence[Selection]) -> str:
@@ -130,8 +179,7 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
     """
     names = "+".join(
         dict.fromkeys(
-            s.benchmark.name if s.benchmark.name != "jsonl" else s.tasks[0].partition("/")[2]
-            for s in selections
+            s.benchmark.name if s.benchmark.tasks else s.tasks[0].partition("/")[2] for s in selections
         )
     )
     words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())

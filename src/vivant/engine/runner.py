@@ -8,23 +8,23 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
 from vivant.core.generated_images import PictureFolder
-from vivant.core.types import Job, Record, Reply
+from vivant.core.types import Job, Reply
 from vivant.engine.budget import Meter, Reservation
 from vivant.engine.byte_budget import ByteBudget
 from vivant.engine.concurrency import AdaptiveLimit
+from vivant.engine.cut_offs import CutOffWatch
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey
+from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, check_reply
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.waiting import WaitNotices
 from vivant.models.base import DeniedError, ModelError, TransientError
 from vivant.models.thinking import Thinking
-from vivant.models.thought_marks import ENDED_THINKING
 from vivant.runs.log import LogWriter
 
 logger = logging.getLogger("vivant")
@@ -33,53 +33,17 @@ _MAX_GIVEN_UP = 20
 _MAX_DENIED = 10
 """So many requests denied in a row end the run; before the first success, `_MAX_DENIED_FIRST`."""
 _MAX_DENIED_FIRST = 2
+_PACE = 0.02
+"""Seconds between two looks whether the next job may be taken."""
 _NO_KEY = RequestKey("", ())
-_MAX_CUT_OFF = 5
-"""So many replies, the first ones, all cut off before an answer began, end the run."""
 
 
-class RecordListener(Protocol):
-    """Told of every record as it is logged."""
+class Pacer(Protocol):
+    """Decides which jobs are still sent, and when the next is taken."""
 
-    def update(self, record: Record) -> None: ...
+    def is_wanted(self, job: Job) -> bool: ...
 
-
-class RunOutcome(Struct):
-    """What happened in this process; the log has the truth."""
-
-    done: int = 0
-    errors: int = 0
-    cached: int = 0
-    highest_in_flight: int = 0
-    stopped: bool = False
-    """Not everything was asked: the user, or a budget, said stop."""
-    reason: str = ""
-    """Which budget, in words, or what keeps replies from answers."""
-    cut_off: bool = False
-    """The first replies were cut off before an answer began."""
-
-
-class RunRecorder:
-    """Logs records and counts them. A picture in a reply becomes a file first."""
-
-    def __init__(
-        self, log: LogWriter, progress: RecordListener | None = None, pictures: PictureFolder | None = None
-    ) -> None:
-        self._log = log
-        self._progress = progress
-        self._pictures = pictures
-        self.outcome = RunOutcome()
-
-    def add(self, record: Record) -> None:
-        """Write one record and tell the listener."""
-        if self._pictures is not None:
-            record = msgspec.structs.replace(record, reply=self._pictures.save(record.reply))
-        self._log.append(record)
-        self.outcome.done += 1
-        self.outcome.errors += record.reply.status == "error"
-        self.outcome.cached += record.cached
-        if self._progress is not None:
-            self._progress.update(record)
+    def may_ask(self) -> bool: ...
 
 
 class _Attempts(Struct):
@@ -111,10 +75,11 @@ class Runner:
         pictures: PictureFolder | None = None,
         has_answers: bool = False,
         thinking: Thinking | None = None,
+        pacer: Pacer | None = None,
     ) -> None:
+        self._pacer = pacer
         self._thinking = thinking or Thinking()
-        self._cut_off: int | None = 0
-        self._ended_early = 0
+        self._cut_offs = CutOffWatch(thinking)
         self._executor = executor
         self._cache = cache
         self._retry = retry or RetryPolicy()
@@ -199,6 +164,9 @@ class Runner:
     async def _prepare_some(self, source: Iterator[Job]) -> None:
         # `next` on the shared iterator never awaits, so that two workers cannot take the same job.
         while not self._stopping.is_set():
+            while self._pacer is not None and not self._pacer.may_ask():
+                if await self._stopped_within(_PACE):
+                    return
             job = next(source, None)
             if job is None:
                 return
@@ -250,7 +218,9 @@ class Runner:
             request = await self._prepared.get()
             if request is None:
                 return
-            if not self._stopping.is_set():
+            # What is prepared may have become needless meanwhile.
+            needless = self._pacer is not None and not self._pacer.is_wanted(request.job)
+            if not self._stopping.is_set() and not needless:
                 await self._send(request)
             self._release(request)
 
@@ -287,20 +257,9 @@ class Runner:
                 server=self._executor.server,
             )
         )
-        self._watch_cut_offs(reply)
-
-    def _watch_cut_offs(self, reply: Reply) -> None:
-        """Stop where none of the first replies came as far as an answer: the others would not either."""
-        if self._cut_off is None:
-            return
-        if reply.status != "truncated" or reply.has_answer:
-            self._cut_off = None
-            return
-        self._cut_off += 1
-        self._ended_early += reply.error == ENDED_THINKING
-        if self._cut_off >= _MAX_CUT_OFF:
+        if reason := self._cut_offs.add(reply):
             self._outcome.cut_off = True
-            self.stop(explain_cut_off(self._cut_off, self._thinking, ended_early=self._ended_early))
+            self.stop(reason)
 
     async def _answer(
         self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
@@ -416,28 +375,6 @@ class Runner:
         except TimeoutError:
             return False
         return True
-
-
-def explain_cut_off(count: int, thinking: Thinking, *, ended_early: int = 0) -> str:
-    """Why a run ends whose first replies hold no answer, and what to do.
-
-    Args:
-        count: how many replies.
-        thinking: how the model thinks.
-        ended_early: how many of them ended by themselves while the model was thinking, within all limits.
-    """
-    if ended_early == count:
-        without = ", or try --no-thinking" if "--no-thinking" in thinking.less else ""
-        return (
-            f"the first {count} replies ended while the model was thinking, before an answer began; no limit was "
-            f"reached. Check the server's chat template and stop words{without}"
-        )
-    limit = f" ({thinking.room:,} tokens and the answer's own)" if thinking.room else ""
-    less = f", or think less with {' or '.join(thinking.less)}" if thinking.less else ""
-    return (
-        f"the first {count} replies were cut off before an answer began; thoughts took all of their room{limit}. "
-        f"Give more with --thinking-tokens {max(2 * thinking.room, 32_768)}{less}"
-    )
 
 
 class _TypicalDuration:

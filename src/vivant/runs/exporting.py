@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ def export_run(
     out: str | Path,
     protocol: Protocol | None = None,
     values: Mapping[str, Any] | None = None,
+    others: Iterable[str] = (),
 ) -> list[Path]:
     """Write a run in a native format and return the files.
 
@@ -27,14 +28,17 @@ def export_run(
         out: The folder to write to.
         protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
         values: Scoring settings other than the defaults.
+        others: Formats that the caller writes itself; an unknown name's error lists them too.
     """
     names = sorted({task.partition("/")[0] for task in run.manifest.tasks})
     formats = {form for name in names for form in registry.get(name).native.exports}
     if kind not in formats:
-        raise unknown_name_error("export format", kind, formats)
+        raise unknown_name_error("export format", kind, {*formats, *others})
     if run.manifest.settings.permute != 1:
         raise UsageError(f"{run.path} asks each question in several orders, which no native format can hold")
     folder = Path(out)
+    if folder.is_file():
+        raise UsageError(f"{folder} is a file; name a folder")
     written: list[Path] = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

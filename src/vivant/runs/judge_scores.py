@@ -131,3 +131,20 @@ def mean_ratings(judgements: Judgements, read: VerdictReader) -> dict[str, float
         if ratings:
             means[key] = statistics.fmean(ratings)
     return means
+
+
+def mean_values(judgements: Judgements, benchmark: Benchmark, protocol: Protocol) -> dict[str, float]:
+    """A judge's mean verdict on every answer of which one could be read, from 0 to 1 as in `Score.value`."""
+    rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
+    own = {rubric.name for rubric in benchmark.judged.rubrics(protocol)}
+    means: dict[str, float] = {}
+    verdicts = judgements.verdicts(lambda text, rubric: benchmark.judged.read(text, rubric, protocol))
+    for key, by_sample in verdicts.items():
+        values = [
+            benchmark.judged.value(verdict.verdict, rubrics[verdict.rubric])
+            for verdict in by_sample.values()
+            if verdict.verdict.read and verdict.rubric in own
+        ]
+        if values:
+            means[key] = statistics.fmean(values)
+    return means

@@ -21,6 +21,8 @@ from vivant.runs.published_rows import (
     select_published,
 )
 from vivant.runs.run import Run, common_protocol
+from vivant.runs.stopping_table import describe_stop, find_stopped
+from vivant.runs.subset import add_estimate, load_run_subset
 
 
 def score_runs(
@@ -71,16 +73,23 @@ def build_overview(
     protocol = common_protocol(runs, protocol)
     parts = score_runs(runs, protocol, where, values)
     lacking = _lack_facets(parts, by)
-    rows = [
-        row
-        for part in parts
-        for row in summarise(
-            part,
-            registry.of_task(part.task),
-            [facet for facet in by if facet not in lacking.get((part.run, part.task), ())],
-            intervals=intervals,
-        )
-    ]
+    stopped = {(run.name, task): state for run in runs for task, state in find_stopped(run).items()}
+    subsets = {run.name: load_run_subset(run.dir) for run in runs}
+    stops: list[str] = []
+    estimates: list[str] = []
+    rows: list[Row] = []
+    for part in parts:
+        benchmark = registry.of_task(part.task)
+        own = tuple(facet for facet in by if facet not in lacking.get((part.run, part.task), ()))
+        part_rows = summarise(part, benchmark, own, intervals=intervals)
+        subset = subsets.get(part.run)
+        if subset is not None and part.task in subset.tasks and not where:
+            part_rows, subset_notes = add_estimate(part_rows, part, benchmark, subset.tasks[part.task])
+            estimates += subset_notes
+        rows += part_rows
+        stop = stopped.get((part.run, part.task))
+        if stop is not None:
+            stops += describe_stop(part, benchmark, stop, in_groups=bool(own or where))
     selections = list_selections(runs, "all" if published is True else published or "none")
     rows += list_published_rows({part.task for part in parts}, by, selections)
     several = len({row.run for row in rows}) > 1
@@ -131,7 +140,7 @@ def build_overview(
         if several:
             cells.append(row.run)
         body.append(tuple(cells))
-    notes = _notes(runs, parts, rows)
+    notes = [*_notes(runs, parts, rows), *stops, *estimates]
     notes += _published_notes(rows, {part.task for part in parts}, selections)
     for facet in by:
         without = dict.fromkeys(t.partition("/")[0] for (_, t), facets in lacking.items() if facet in facets)
@@ -173,32 +182,6 @@ def list_run_distinctions(runs: Sequence[Run]) -> list[str]:
     return [", ".join(word for word in each if word not in shared) for each in words]
 
 
-def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
-    """A line per task, a column per model: for a first look at many runs."""
-    protocol = common_protocol(runs, protocol)
-    parts = score_runs(runs, protocol)
-    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
-    labels = {
-        run.name: ", ".join(filter(None, (run.model, words)))
-        for run, words in zip(runs, list_run_distinctions(runs), strict=True)
-    }
-    models = list(dict.fromkeys(labels[row.run] for row in rows))
-    chance = {task: value for (_, task), value in chance_levels(parts).items()}
-    body = []
-    for task in sorted(dict.fromkeys(row.task for row in rows)):
-        by_model = {labels[row.run]: row for row in rows if row.task == task}
-        figures = [by_model[model].value if model in by_model else None for model in models]
-        metric = next(iter(by_model.values())).metric
-        body.append((task, metric, chance.get(task), *figures, max(row.n for row in by_model.values())))
-    return Table(
-        title=f"Scores, protocol {protocol}",
-        columns=("task", "metric", "chance", *models, "n"),
-        body=tuple(body),
-        notes=tuple(note for note in _notes(runs, parts, rows) if not note.startswith("Intervals")),
-        rows=tuple(rows),
-    )
-
-
 def _interval(row: Row) -> str:
     if row.interval is None:
         return "–" if row.source == "measured" else "published"
@@ -211,7 +194,7 @@ def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
     levels: dict[tuple[str, str], float] = {}
     for part in parts:
         benchmark = registry.of_task(part.task)
-        values = [benchmark.chance(sample) for sample, _, _ in part.rows]
+        values = [benchmark.chance_as_scored(sample, part.settings) for sample, _, _ in part.rows]
         chances = [value for value in values if value is not None]
         if chances and len(chances) == len(values):
             levels[(part.run, part.task)] = sum(chances) / len(chances) * benchmark.task(part.task).scale

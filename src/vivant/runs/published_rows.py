@@ -131,7 +131,11 @@ def _describe_differences(
 ) -> list[str]:
     """One note per kind of difference between the runs and the published rows."""
     if not recipes:
-        return [f"How the published rows of {benchmark.title} were asked is not stated."]
+        sources = "; ".join(dict.fromkeys(row.source for row in benchmark.published.rows() if row.source))
+        return [
+            f"Published rows of {benchmark.title}: {sources or 'no source stated'}. "
+            "No more is stated of how they were asked."
+        ]
     notes: list[str] = []
     if uses_mini(runs, benchmark.name):
         notes.append(

@@ -4,48 +4,29 @@ from __future__ import annotations
 
 import html
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-import msgspec
-
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.benchmarks.recipes import find_recipe
-from vivant.benchmarks.validation import score_records, scores_apart
+from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.core.arguments import as_strings
 from vivant.core.data_frames import require_library
-from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
-from vivant.core.files import read_jsonl, write_jsonl
+from vivant.core.errors import VivantError
 from vivant.core.table import Table
-from vivant.core.types import Record, Sample, Score, job_key
-from vivant.metrics.text import strip_thinking
+from vivant.core.types import Record
 from vivant.runs.directory import Manifest, RunDir, RunError
-from vivant.runs.judge_scores import score_verdicts
-from vivant.runs.judgements import Judgements, measure_panel, read_panel
 from vivant.runs.run_frame import list_columns
 from vivant.runs.run_samples import RunSamples
-from vivant.runs.settings import digest
+from vivant.runs.run_scoring import RunScoring
 
 if TYPE_CHECKING:
     import pandas
     import polars
 
-    from vivant.runs.stored_rows import Joined, ScoredRow, StoredRows
 
 logger = logging.getLogger("vivant")
-_REPORTED: set[tuple[Path, str]] = set()
-"""Tasks that this process said it cannot score, so that it says so once."""
-_PORTION = 5_000
-"""So many records of a large run are scored at a time."""
-
-
-class NoJudgeError(VivantError):
-    """A task that only a judge can score, and none was asked."""
 
 
 class Run:
@@ -79,6 +60,10 @@ class Run:
         """All records by key."""
         return self.dir.records()
 
+    @cached_property
+    def _scoring(self) -> RunScoring:
+        return RunScoring(self.dir, self.manifest)
+
     def scores(
         self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None, *, anew: bool = False
     ) -> list[ScoredRun]:
@@ -89,47 +74,11 @@ class Run:
             values: Scoring settings other than the defaults. Their scores are kept beside the default ones.
             anew: Score again even where stored scores are fresh.
         """
-        protocol = common_protocol([self], protocol)
-        settings, variant = self._scoring_settings(protocol, values)
-        judges = self._judges(protocol)
-        state = measure_panel(judges)
-        header = self.dir.score_header(protocol, variant)
-        fresh = header is not None and not anew and header.judges == state
-        if not judges and self.dir.is_large():
-            usable = fresh and header is not None and header.values == msgspec.to_builtins(settings)
-            rows = self._score_large(protocol, settings, variant, stored=usable)
-            return [self._scored_run(task, protocol, part, settings, judges) for task, part in rows.items()]
-        samples, records = self.dir.samples(), self.records()
-        if header is not None and fresh and header.values == msgspec.to_builtins(settings):
-            file = self.dir.score_file(protocol, variant)
-            stored = {score.key: score for score in read_jsonl(file, Score, RunError)}
-            return self._gather(samples, records, stored, protocol, header.values, judges)
-        scorable = self._check_scorable()
-        scores: dict[str, Score] = {}
-        for task in scorable:
-            scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
-        if len(scorable) == len(self.manifest.tasks):
-            self.dir.write_scores(protocol, settings, scores.values(), state, variant)
-        return self._gather(samples, records, scores, protocol, settings, judges, scorable)
+        return self._scoring.scores(common_protocol([self], protocol), values, anew=anew)
 
-    def _check_scorable(self) -> tuple[str, ...]:
-        """The tasks that can be scored on this machine; the others cost a warning, or an error where none is left."""
-        lacking = {task: registry.of_task(task).explain_unscorable(task) for task in self.manifest.tasks}
-        reasons = {task: reason for task, reason in lacking.items() if reason}
-        for task, reason in reasons.items():
-            if len(reasons) == len(lacking):
-                raise DataError(f"{task} cannot be scored here. {reason}")
-            if (self.dir.path, task) not in _REPORTED:
-                _REPORTED.add((self.dir.path, task))
-                logger.warning("%s is answered but not scored, so it is not shown. %s", task, reason)
-        return tuple(task for task in lacking if task not in reasons)
-
-    def _recipe_scoring(self, task: str, protocol: Protocol) -> Mapping[str, Any]:
-        """The scoring rule of the row whose recipe the run was made by; `strict` has one rule for all."""
-        name = self.manifest.recipe
-        if not name or protocol != "paper":
-            return {}
-        return find_recipe(task.partition("/")[0], name).scoring
+    def ensure_stored(self, protocol: Protocol) -> Path | None:
+        """The file of the default scores, made anew where it is stale; None where the directory is only for reading."""
+        return self._scoring.ensure_stored(protocol)
 
     def table(
         self,
@@ -208,153 +157,11 @@ class Run:
     def score_file(self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None) -> Path:
         """Where the scores of a protocol are stored; those with other settings have a file of their own."""
         name = common_protocol([self], protocol)
-        return self.dir.score_file(name, self._scoring_settings(name, values)[1])
+        return self.dir.score_file(name, self._scoring.scoring_settings(name, values)[1])
 
-    def _scoring_settings(
-        self, protocol: Protocol, values: Mapping[str, Any] | None
-    ) -> tuple[dict[str, dict[str, Any]], str]:
-        """The scoring settings of each task, and a short name for them where they are not the default."""
-        benchmarks = {task: registry.of_task(task) for task in self.manifest.tasks}
-        known = {name for benchmark in benchmarks.values() for name in benchmark.settings}
-        unknown = [name for name in values or () if name not in known]
-        if unknown:
-            owners = ", ".join(dict.fromkeys(benchmark.name for benchmark in benchmarks.values()))
-            raise unknown_name_error(f"scoring setting of {owners}", unknown[0], known)
-        default = {
-            task: merge_scoring_values(benchmark, self._recipe_scoring(task, protocol))
-            for task, benchmark in benchmarks.items()
-        }
-        settings = {
-            task: merge_scoring_values(
-                benchmark,
-                {**default[task], **{n: v for n, v in (values or {}).items() if n in benchmark.settings}},
-            )
-            for task, benchmark in benchmarks.items()
-        }
-        return settings, "" if settings == default else digest(settings)[:8]
-
-    def _judges(self, protocol: Protocol) -> list[Judgements]:
-        """The judges that count, where any task needs one. To have none is an error, not another metric."""
-        judged = [task for task in self.manifest.tasks if registry.of_task(task).task(task).judged]
-        if not judged:
-            return []
-        judges = read_panel(self.dir.path, protocol)
-        if not judges:
-            raise NoJudgeError(
-                f"{judged[0]} is scored by a judge, and none has judged {self.dir.path} under the protocol "
-                f"{protocol}: vivant score {self.dir.path} --protocol {protocol} --judge openai/NAME"
-            )
-        return judges
-
-    def _score_task(
-        self,
-        task: str,
-        samples: list[Sample],
-        records: Mapping[str, Record],
-        protocol: Protocol,
-        values: Mapping[str, Any],
-        judges: list[Judgements],
-    ) -> dict[str, Score]:
-        benchmark = registry.of_task(task)
-        judged = benchmark.task(task).judged
-        scores: dict[str, Score] = {}
-        readable: list[tuple[Sample, Record]] = []
-        for sample, record, key in _join_records(task, samples, records):
-            verdict = _score_unreadable(key, sample, record, protocol, judged)
-            if verdict is not None:
-                scores[key] = verdict
-            elif record is not None:
-                readable.append((sample, record))
-                scores[key] = Score(key=key, task=task, id=sample.id)
-        if judged:
-            root = Path(self.manifest.roots.get(task, ""))
-            task_scores = score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path)
-        else:
-            settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            task_scores = score_records(benchmark, readable, settings)
-        for score in task_scores:
-            scores[score.key] = score
-        return scores
-
-    def _gather(
-        self,
-        samples: list[Sample],
-        records: Mapping[str, Record],
-        scores: Mapping[str, Score],
-        protocol: Protocol,
-        values: Mapping[str, Any],
-        judges: list[Judgements],
-        tasks: Sequence[str] | None = None,
-    ) -> list[ScoredRun]:
-        parts = {
-            task: tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
-            for task in (self.manifest.tasks if tasks is None else tasks)
-        }
-        return [self._scored_run(task, protocol, rows, values, judges) for task, rows in parts.items()]
-
-    def _score_large(
-        self, protocol: Protocol, settings: Mapping[str, Any], variant: str, *, stored: bool
-    ) -> dict[str, StoredRows]:
-        """The rows of each task that can be scored, with stored scores or new ones."""
-        from vivant.runs.stored_rows import RowIndex
-
-        tasks = self.manifest.tasks if stored else self._check_scorable()
-        index = RowIndex(self.dir)
-        joined = {task: index.join(task) for task in tasks}
-        path = self.dir.score_file(protocol, variant)
-        if stored:
-            try:
-                return {task: rows.with_scores(path) for task, rows in joined.items()}
-            except KeyError:  # scores of another log: as good as none
-                return self._score_large(protocol, settings, variant, stored=False)
-        scores = (
-            score
-            for task, rows in joined.items()
-            for score in self._score_portions(task, rows, protocol, settings[task])
-        )
-        with TemporaryDirectory() as folder:
-            whole = len(tasks) == len(self.manifest.tasks)
-            if not whole or not self.dir.write_scores(protocol, settings, scores, variant=variant):
-                path = Path(folder) / "scores.jsonl"
-                write_jsonl(path, scores)
-            return {task: rows.with_scores(path) for task, rows in joined.items()}
-
-    def _score_portions(
-        self, task: str, rows: Iterable[Joined], protocol: Protocol, values: Mapping[str, Any]
-    ) -> Iterator[Score]:
-        """Scores in the order of the rows, so many at a time; all at once where the benchmark needs it."""
-        benchmark = registry.of_task(task)
-        settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-        source = iter(rows)
-        size = _PORTION if scores_apart(benchmark) else None
-        while portion := list(islice(source, size)):
-            scores = {key: _score_unreadable(key, s, r, protocol, judged=False) for s, r, key in portion}
-            readable = [(s, r) for s, r, key in portion if r is not None and scores[key] is None]
-            for score in score_records(benchmark, readable, settings):
-                scores[score.key] = score
-            yield from (score for score in scores.values() if score is not None)
-
-    def _scored_run(
-        self,
-        task: str,
-        protocol: Protocol,
-        rows: Sequence[ScoredRow],
-        values: Mapping[str, Any],
-        judges: list[Judgements],
-    ) -> ScoredRun:
-        infos = tuple(judgements.info for judgements in judges)
-        return ScoredRun(
-            run=self.name,
-            model=self.model,
-            style=self.manifest.style,
-            task=task,
-            protocol=protocol,
-            rows=rows,
-            settings=values.get(task, {}),
-            judges=infos if registry.of_task(task).task(task).judged else (),
-            root=self.manifest.roots.get(task, ""),
-            path=str(self.dir.path),
-        )
+    def default_scoring(self, protocol: Protocol) -> dict[str, dict[str, Any]]:
+        """The scoring settings of each task where the user names none: the benchmark's, and its recipe's."""
+        return self._scoring.scoring_settings(protocol, None)[0]
 
 
 def load_run(path: str | Path) -> Run:
@@ -424,79 +231,4 @@ def common_protocol(runs: Iterable[Run], wanted: Protocol | None = None) -> Prot
     return registry.choose_protocol([task for run in runs for task in run.manifest.tasks], wanted)
 
 
-def _join_records(
-    task: str, samples: list[Sample], records: Mapping[str, Record]
-) -> list[tuple[Sample, Record | None, str]]:
-    """Each sample with each of its records, or with none. Joined by id, never by position."""
-    by_id: dict[str, list[Record]] = {}
-    for record in records.values():
-        if record.task == task:
-            by_id.setdefault(record.id, []).append(record)
-    pairs: list[tuple[Sample, Record | None, str]] = []
-    for sample in samples:
-        if sample.task != task:
-            continue
-        matches = sorted(by_id.get(sample.id, ()), key=lambda record: (record.permutation, record.repeat))
-        pairs += [(sample, record, record.key) for record in matches]
-        if not matches:
-            pairs.append((sample, None, job_key(task, sample.id)))
-    return pairs
-
-
-def iter_answers(
-    task: str, samples: list[Sample], records: Mapping[str, Record], protocol: Protocol
-) -> Iterator[tuple[Sample, Record]]:
-    """The answers of a judged task that there is something to judge in."""
-    for sample, record, key in _join_records(task, samples, records):
-        if record is not None and _score_unreadable(key, sample, record, protocol, judged=True) is None:
-            yield sample, record
-
-
-def _score_unreadable(
-    key: str, sample: Sample, record: Record | None, protocol: Protocol, judged: bool
-) -> Score | None:
-    """The score of what cannot be read: no record, an error, a refusal, a reply cut off before an answer began; in
-    `strict`, a reply cut short.
-
-    A judge takes a text as it is: one cut short loses what it lacks, and the record says so.
-    """
-    if record is None:
-        return Score(key=key, task=sample.task, id=sample.id, status="missing", rule="no record")
-    status = record.reply.status
-    if status in ("error", "refused", "too_long"):
-        return Score(key=key, task=sample.task, id=sample.id, status="missing", rule=status)
-    if status == "truncated" and not _has_answer(record):
-        return Score(key=key, task=sample.task, id=sample.id, status="truncated", rule="ended in thoughts")
-    if status == "truncated" and protocol == "strict" and not judged:
-        return Score(key=key, task=sample.task, id=sample.id, status="unparsed", rule="truncated")
-    return None
-
-
-def _has_answer(record: Record) -> bool:
-    """Whether an answer began before the reply was cut off; thoughts, marked or apart, are none."""
-    reply = record.reply
-    return reply.has_answer and (bool(reply.parts) or strip_thinking(reply.text) is not None)
-
-
-def merge_scoring_values(benchmark: Benchmark, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A benchmark's scoring settings with the user's over the defaults, of the same type."""
-    values = dict(benchmark.settings)
-    for name, value in (overrides or {}).items():
-        if name not in values:
-            raise unknown_name_error(f"scoring setting of {benchmark.name}", name, values)
-        values[name] = _convert_like(values[name], value, name)
-    return values
-
-
-def _convert_like(default: Any, value: Any, name: str) -> Any:
-    if isinstance(value, str) and not isinstance(default, str) and default is not None:
-        try:
-            return (
-                value.lower() in ("true", "yes", "1") if isinstance(default, bool) else type(default)(value)
-            )
-        except ValueError as error:
-            raise UsageError(f"{name}={value}: should be a {type(default).__name__}") from error
-    return value
-
-
-__all__ = ["Run", "RunError", "load_run", "load_runs", "merge_scoring_values"]
+__all__ = ["Run", "RunError", "load_run", "load_runs"]

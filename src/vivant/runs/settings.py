@@ -34,6 +34,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     """A user's own prompt texts."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """The model's window, for benchmarks that cut to it: `max_context_len`, `n_tokens_per_image`."""
+    subset: str = ""
+    """Fingerprint of the subset that is asked; empty for all samples."""
     variant: Mapping[str, Any] = field(default_factory=dict)
     """Options of the benchmarks themselves, e.g. adversarial files."""
 
@@ -42,6 +44,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
         values = msgspec.to_builtins(self)
         if self.permute == 1:  # runs made before there was a choice have the same fingerprint
             del values["permute"]
+        if not self.subset:
+            del values["subset"]
         return digest(values)[:16]
 
     def list_distinctions(self) -> tuple[str, ...]:
@@ -66,6 +70,7 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     video = settings.model.get("video")
     yield f"video as {video}" if isinstance(video, str) and video not in ("", "frames") else ""
     yield f"limit {settings.limit}" if settings.limit else ""
+    yield f"subset {settings.subset[:6]}" if settings.subset else ""
     yield _describe_thinking(settings.model)
     yield from settings.where
     yield from (f"{name}={value}" for name, value in settings.variant.items() if name != "answers")
