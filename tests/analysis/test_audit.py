@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import re
+from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -28,7 +32,7 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_every_case_is_whole(cases: dict[str, AuditCheck]) -> None:
-    assert len(cases) == 23
+    assert len(cases) == 26
     for case in cases.values():
         assert case.claim
         assert case.arithmetic
@@ -41,7 +45,7 @@ def test_every_case_is_whole(cases: dict[str, AuditCheck]) -> None:
         "MMR-V",
         "MMIE",
     }
-    assert sum(case.outcome == "holds" for case in cases.values()) == 3
+    assert sum(case.outcome == "holds" for case in cases.values()) == 4
 
 
 def test_milebench(cases: dict[str, AuditCheck]) -> None:
@@ -136,6 +140,32 @@ def test_mime_from_its_own_files(parity: Path) -> None:
     assert "holds no few-shot result files" in found["mime-few-shot-options"].recomputed[0]
 
 
+@pytest.mark.slow
+def test_what_is_said_of_mimes_items_is_what_vivant_items_says(parity: Path, tmp_path: Path) -> None:
+    from vivant.analysis.items.findings import analyse_items
+    from vivant.analysis.items.responses import read_responses
+    from vivant.runs.importing import import_predictions
+
+    data = str(parity / "mime" / "mime_data_legacy.jsonl")
+    folder = parity / "mime" / "results" / "mime-cropped"
+    files = [*sorted(folder.glob("*/all/raw_mcq_*.json")), folder / "human_eval.jsonl"]
+    runs = [
+        import_predictions("mime/mcq", file, str(tmp_path / str(number)), data=data)
+        for number, file in enumerate(files)
+    ]
+    (matrix,) = read_responses(runs)
+    analysis = analyse_items(matrix)
+    assert not analysis.select("suspect key")
+    assert sum(item.difficulty == 0 for item in analysis.items) == 162
+    assert sum(item.difficulty == 1 for item in analysis.items) == 124
+    assert sum(item.people_count for item in analysis.items) == 2539
+    assert analysis.noise is not None
+    assert round(100 * analysis.noise.person, 1) == 98.9
+    assert round(100 * analysis.noise.majority, 1) == 99.9
+    shortest = next(cue for cue in analysis.cues if cue.name == "shortest")
+    assert (shortest.right, shortest.applies) == (166, 416)
+
+
 def test_marked_options_are_counted(tmp_path: Path) -> None:
     from vivant.analysis.audit.mime_files import count_marked_options
 
@@ -162,11 +192,65 @@ def test_the_others_from_their_own_files(parity: Path) -> None:
         "questions_200.json: GPT-4o is right on 95 of 200 by the published rule, and on 96 with 1 answer that the file "
         "stores against its own rule.",
     )
+    items = next(case for case in mmrv.check_all(parity / "mmrv") if case.name == "mmrv-items")
+    assert items.recomputed == (
+        "Repeated: 12 and 104; 15 and 105 (counted from 0). Rules: longest: 9 of 60, shortest: 14 of 24, "
+        "form: 15 of 52.",
+    )
     dropped = mmie.check_all(parity / "mmie" / "expected_scores.json")[2]
     assert (
         "of 60 texts 37 hold a score from 0 to 6; 14 hold none and 9 one off the scale"
         in dropped.recomputed[0]
     )
+
+
+def _match_by_words(texts: list[str], replies: list[str]) -> dict[int, int]:
+    """The reply that fits each text clearly better than any other: by shared words, rare ones counting more."""
+    words = [set(re.findall(r"[a-z]{4,}", reply.lower())) for reply in replies]
+    holders: dict[str, list[int]] = {}
+    for index, own in enumerate(words):
+        for word in own:
+            holders.setdefault(word, []).append(index)
+    weights = {word: math.log(len(replies) / len(own)) for word, own in holders.items()}
+    norms = [math.sqrt(sum(weights[word] for word in own)) + 1e-9 for own in words]
+    matched: dict[int, int] = {}
+    for number, text in enumerate(texts):
+        fits: dict[int, float] = defaultdict(float)
+        for word in set(re.findall(r"[a-z]{4,}", text.lower())):
+            for index in holders.get(word, ()):
+                fits[index] += weights[word] / norms[index]
+        (best, fit), (_, second) = sorted(fits.items(), key=lambda entry: -entry[1])[:2]
+        if fit >= 2 and fit - second >= 1 and best not in matched.values():
+            matched[number] = best
+    return matched
+
+
+def test_keys_of_mmrv_against_the_published_logs(parity: Path) -> None:
+    folder = parity / "mmrv"
+    questions = json.loads((folder / "questions_200.json").read_text())
+    logs = [
+        {line["idx"]: line for line in json.loads((folder / f"mmrv_{name}.json").read_text())}
+        for name in ("o4-cot", "gemma-3-27b-it_cot", "gemma-3-12b-it")
+    ]
+    replies = [
+        " ".join(log[index]["response"] or "" for log in logs[:2] if index in log)
+        for index in range(mmrv.TOTAL)
+    ]
+    texts = [" ".join((q["question"], *q["options"], q["video"])) for q in questions]
+    matched = _match_by_words(texts, replies)
+    assert len(matched) == mmrv.KEYS_MATCHED
+    places = list(matched.values())
+    assert sum(second < first for first, second in pairwise(places)) == 3
+    agree: list[int] = []
+    for number, index in matched.items():
+        own = re.search(r"'final_answer': '([A-L])", str(questions[number].get("gpt-4o_response")))
+        letters = [own[1] if own else None, *(log[index]["answer"] for log in logs if index in log)]
+        key = re.search("[A-L]", questions[number]["correctAnswer"])
+        assert key is not None
+        known = "ABCDEFGHIJKL"[: len(questions[number]["options"])]
+        wrong = Counter(letter for letter in letters if letter and letter in known and letter != key[0])
+        agree += [count for _, count in wrong.most_common(1) if count >= 3]
+    assert (len(agree), agree.count(4)) == (mmrv.KEYS_AGREE, mmrv.KEYS_ALL_AGREE)
 
 
 def test_bad_data(tmp_path: Path) -> None:

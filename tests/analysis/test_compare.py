@@ -105,14 +105,32 @@ def test_what_else_differs_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_other_questions_under_the_same_ids_are_named(tmp_path: Path) -> None:
+def test_other_options_under_the_same_ids_are_named(tmp_path: Path) -> None:
     samples = quiz(6)
-    other = [msgspec.structs.replace(s, options=(Option("A", "yew"), *s.options[1:])) for s in samples[:4]]
+    other = [msgspec.structs.replace(s, options=(*s.options[:3], Option("D", "yew"))) for s in samples[:4]]
     run_of(tmp_path / "a", samples, [True] * 6)
     run_of(tmp_path / "b", [*other, *samples[4:]], [True] * 6, model="other")
-    notes = " ".join(vivant.compare([tmp_path / "a", tmp_path / "b"]).notes)
+    found = vivant.compare([tmp_path / "a", tmp_path / "b"])
+    notes = " ".join(found.notes)
     assert "4 of 6 paired samples have other options" in notes
     assert "the samples that were read" in notes
+    assert found.pairs[0].result.n == 6
+
+
+def test_samples_of_another_edition_are_left_out_or_refused(tmp_path: Path) -> None:
+    samples = quiz(6)
+    other = [msgspec.structs.replace(s, options=(Option("A", "yew"), *s.options[1:])) for s in samples]
+    run_of(tmp_path / "a", samples, [True] * 6)
+    run_of(tmp_path / "b", [*other[:2], *samples[2:]], [True] * 6, model="other")
+    found = vivant.compare([tmp_path / "a", tmp_path / "b"])
+    assert found.pairs[0].result.n == 4
+    assert "2 samples are left out, because other answers are right in the two runs" in " ".join(found.notes)
+    assert not any("scored in a alone" in note for note in found.notes)
+    run_of(tmp_path / "c", [*other[:4], *samples[4:]], [True] * 6, model="other")
+    with pytest.raises(
+        UsageError, match="different editions: in 4 of 6 samples of jsonl/quiz another answer"
+    ):
+        vivant.compare([tmp_path / "a", tmp_path / "c"])
 
 
 def test_what_one_run_lacks_is_counted(tmp_path: Path) -> None:

@@ -5,18 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import pytest
 
 from tests.support.fault_server import Act, serving
 from tests.support.mmie_kit import format_verdict, make_entry, make_part, run_vivant, write_answers
 from vivant.core.errors import DataError, UsageError
+from vivant.judging.biases import measure_biases, model_family
 from vivant.judging.calibration import (
+    CalibratedJudge,
+    CalibrationItem,
     compare_ratings,
     join_scores,
     measure_agreement,
-    measure_biases,
-    model_family,
 )
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.judge_run import judge_run
@@ -194,6 +196,28 @@ def test_biases_are_found_where_they_are(tmp_path: Path) -> None:
     assert {one.group for one in measure_agreement(judged, "category")} == {"all", "SA"}
 
 
+def test_style_and_drift_are_found_where_they_are() -> None:
+    def item(n: int, gap: float, **more: Any) -> CalibrationItem:
+        return CalibrationItem(
+            sample=f"s{n}", model="m", judge=3 + gap, people=3, words=5, facets={}, asked_at=1.0 + n, **more
+        )
+
+    def measure(items: list[CalibrationItem]) -> dict[str, Any]:
+        judge = CalibratedJudge(judge="j", fingerprint="f", items=tuple(items))
+        return {bias.name: bias.figure for bias in measure_biases([judge], [], "paper")}
+
+    rng = np.random.default_rng(1)
+    noise = rng.normal(0, 0.3, 80)
+    styled = measure([item(n, noise[n] + (n % 2), formatted=bool(n % 2)) for n in range(80)])
+    assert styled["style"].interval.low > 0.7
+    assert abs(styled["drift in time"].value) < 0.3
+    assert "drift of version" not in styled
+    drifting = measure([item(n, noise[n] + (n > 39), served="v1" if n < 40 else "v2") for n in range(80)])
+    assert drifting["drift in time"].interval.low > 0.7
+    assert drifting["drift of version"].interval.low > 0.7
+    assert "style" not in drifting
+
+
 def test_a_judge_that_always_says_five_is_called_out(tmp_path: Path) -> None:
     runs = _runs(tmp_path, ("gpt-a",))
     human = read_human_scores(_people(tmp_path, ("gpt-a",)))
@@ -205,6 +229,29 @@ def test_a_judge_that_always_says_five_is_called_out(tmp_path: Path) -> None:
     assert any(str(row[0]).startswith("MMIE-Score †") for row in tables[0].body)
 
 
+def test_people_on_another_scale_are_refused_or_brought_to_the_judges(tmp_path: Path) -> None:
+    runs = _runs(tmp_path, ("gpt-a",))
+    _judge(runs, lambda _, body: Act(format_verdict(min(6, len(_words(body).split()) // 2))))
+    judge = {item.sample: item.judge for item in _check(_people(tmp_path, ("gpt-a",)), runs)}
+    lines = [f"{name.partition('mmie/sa/')[2]},{rating / 6 * 100},gpt-a" for name, rating in judge.items()]
+    sliders = tmp_path / "sliders.csv"
+    sliders.write_text("\n".join(["id,score,model", *lines]))
+    with pytest.raises(DataError, match=r"off the judge's scale 0 to 6.*--low 0 --high 100"):
+        _check(sliders, runs)
+    items = _check(sliders, runs, (0, 100))
+    assert len(items) == 12
+    assert [item.people for item in items] == pytest.approx([item.judge for item in items])
+    command = ("judge-check", sliders, "runs/gpt-a", "--low", "0")
+    assert "go together" in run_vivant(*command, cwd=tmp_path).stderr
+    result = run_vivant(*command, "--high", "100", cwd=tmp_path)
+    assert "People scored from 0 to 100" in result.stdout, result.stderr
+
+
+def _check(file: Path, runs: list[Run], scale: tuple[float, float] | None = None) -> Any:
+    human = msgspec.structs.replace(read_human_scores(file), scale=scale)
+    return join_scores(human, runs, "paper")[0].items
+
+
 def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     runs = _runs(tmp_path, ("gpt-a",))
     human = read_human_scores(_people(tmp_path, ("gpt-a",)))
@@ -213,6 +260,17 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     tables = build_judge_tables(human, runs, "paper")
     assert [table.title for table in tables][1] == "Judges among each other"
     assert tables[1].body[0][2] == 12
+    assert not any(table.title == "The judges as a panel" for table in tables)  # twelve answers are too few
+
+
+def test_a_panel_is_weighted_by_agreement(tmp_path: Path) -> None:
+    runs, human = _runs(tmp_path), read_human_scores(_people(tmp_path))
+    _judge(runs, lambda n, _: Act(format_verdict(n % 7)))
+    for run in runs:
+        judge_run(run, [JudgeOptions(model="heuristic")])
+    (panel,) = (t for t in build_judge_tables(human, runs, "paper") if t.title == "The judges as a panel")
+    assert [row[0] for row in panel.body] == ["equal", "by agreement"]
+    assert [row[1] for row in panel.body] == [24, 24]
 
 
 def test_scores_that_do_not_say_whose_answers_are_not_taken_for_everyones(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from vivant.metrics.paired import Difference, holm_within, paired_difference
 from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run, RunLike, common_protocol, load_runs
 from vivant.runs.settings import list_differences
+from vivant.runs.stopping_table import describe_stopped_runs
 
 
 class RunPair(Struct, frozen=True, kw_only=True):
@@ -162,6 +163,7 @@ def compare(
             pairs += task_pairs
             flips.append(task_flips)
             notes += task_notes
+    notes += describe_stopped_runs(loaded, names)
     return Comparison(
         pairs=tuple(correct_p_values(pairs)),
         flips=_join_flips(flips),
@@ -214,6 +216,7 @@ def _compare_task(
     shared, alone = join_samples(a, b)
     if not len(shared):
         raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
+    shared, changed = _drop_changed(shared, first, second, first_part.task)
     binary = a.binary and b.binary
     single = all(column.max() == 1 for column in shared.columns("replies"))
     sizes: Counter[tuple[str, ...]] = Counter({(): len(a) + len(alone)})
@@ -252,7 +255,13 @@ def _compare_task(
     questions, other_questions = shared.columns("questions")
     other = int((questions != other_questions).sum())
     notes = _sample_notes(first, second, first_part.task, len(shared), other, binary)
-    lonely = len(a) - len(shared), len(alone)
+    lonely = len(a) - len(shared) - changed, len(alone)
+    if changed:
+        notes.insert(
+            0,
+            f"{first} and {second}, {first_part.task}: {changed} samples are left out, because other answers are right "
+            "in the two runs.",
+        )
     if any(lonely):
         notes.insert(
             min(1, other),
@@ -260,6 +269,23 @@ def _compare_task(
             "are left out.",
         )
     return pairs, FlipList(first, second, first_part, flipped), notes
+
+
+def _drop_changed(shared: SharedSamples, first: str, second: str, task: str) -> tuple[SharedSamples, int]:
+    """Leave out samples of which another answer is right in each run, and count them.
+
+    Raises:
+        UsageError: where that is most of them: the runs are of different editions.
+    """
+    rights, others = shared.columns("rights")
+    same = rights == others
+    changed = int((~same).sum())
+    if changed > len(shared) / 2:
+        raise UsageError(
+            f"{first} and {second} are of different editions: in {changed} of {len(shared)} samples of {task} another "
+            "answer is right. Compare runs of one edition"
+        )
+    return shared.select(same) if changed else shared, changed
 
 
 # ── what else differs ────────────────────────────────────────────────────────────────────────────

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -123,7 +124,7 @@ def _compare_task(
     for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
         before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
         clusters = [summary.cluster_of(baseline.sample) for baseline in before]
-        floor, chance = _floor(before, benchmark)
+        floor, chance = _floor(before, benchmark, baseline.settings)
         share, interval = (None, None) if floor is None else _share(before, after, floor, clusters)
         effects.append(
             ControlEffect(
@@ -145,11 +146,11 @@ def _compare_task(
 
 
 def _floor(
-    samples: Sequence[summary.SampleScores], benchmark: Benchmark
+    samples: Sequence[summary.SampleScores], benchmark: Benchmark, settings: Mapping[str, Any]
 ) -> tuple[list[float] | None, float | None]:
     """What a guess is worth on each sample, and on average: nothing where answers are free, None where it
     is known for some samples alone."""
-    chances = [benchmark.chance(scores.sample) for scores in samples]
+    chances = [benchmark.chance_as_scored(scores.sample, settings) for scores in samples]
     levels = [chance for chance in chances if chance is not None]
     if not levels:
         return [0.0] * len(chances), None

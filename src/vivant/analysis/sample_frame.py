@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from vivant.benchmarks.base import Benchmark, ScoredRun
-from vivant.benchmarks.summary import cluster_of, counted_value
+from vivant.benchmarks.summary import answer_identity, cluster_of, counted_value
 from vivant.core.errors import unknown_name_error
 from vivant.core.types import Sample, Score
 
@@ -31,6 +31,8 @@ class SampleFrame(Struct, eq=False):
     """Hashes of clusters."""
     questions: array[int] = field(default_factory=lambda: array("q"))
     """Hashes of what makes a question."""
+    rights: array[int] = field(default_factory=lambda: array("q"))
+    """Hashes of what is right."""
     answers: list[str] = field(default_factory=list)
     groups: list[tuple[str, ...]] = field(default_factory=list)
     """Values of the facets that are grouped by."""
@@ -72,6 +74,7 @@ def read_sample_frame(part: ScoredRun, benchmark: Benchmark, by: Sequence[str]) 
         frame.replies.append(len(values))
         frame.clusters.append(hash(cluster_of(sample)))
         frame.questions.append(hash((sample.options, sample.key, sample.answers)))
+        frame.rights.append(hash(answer_identity(sample)))
         frame.answers.append(texts.setdefault(answer, answer))
         frame.groups.append(groups.setdefault(group, group))
     for facet in by:

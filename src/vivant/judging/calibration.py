@@ -1,11 +1,9 @@
-"""How good is a judge? Its figures beside people's: agreement with intervals, and the biases one should ask about."""
+"""How good is a judge? Its figures beside people's: agreement with intervals."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -13,11 +11,10 @@ from numpy.typing import NDArray
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.core.errors import UsageError
+from vivant.core.errors import DataError, UsageError
 from vivant.judging.human_scores import HumanScores
-from vivant.judging.pairs import list_pairs
 from vivant.metrics.agreement import Column, pearson, quadratic_kappa, spearman
-from vivant.metrics.intervals import Interval, wilson
+from vivant.metrics.intervals import Interval
 from vivant.runs.judge_scores import mean_ratings
 from vivant.runs.judgements import Judgements, list_judgements
 from vivant.runs.run import Run
@@ -34,6 +31,12 @@ class CalibrationItem(Struct, frozen=True, kw_only=True):
     people: float
     words: int
     facets: Mapping[str, str]
+    formatted: bool = False
+    """Whether the answer has headings, lists or bold words."""
+    asked_at: float = 0.0
+    """When the judge was asked, in Unix time; 0 where it is not known."""
+    served: str = ""
+    """The name that the judge's server gave itself."""
 
 
 class CalibrationValue(Struct, frozen=True):
@@ -53,17 +56,6 @@ class CalibrationAgreement(Struct, frozen=True, kw_only=True):
     values: Mapping[str, CalibrationValue]
 
 
-class JudgeBias(Struct, frozen=True, kw_only=True):
-    """One bias of one judge, in words and as a figure."""
-
-    judge: str
-    fingerprint: str
-    name: str
-    figure: CalibrationValue
-    n: int
-    says: str
-
-
 class CalibratedJudge(Struct, frozen=True, kw_only=True):
     """A judge with all answers that people scored too."""
 
@@ -77,8 +69,7 @@ class CalibratedJudge(Struct, frozen=True, kw_only=True):
 # ── joining ──────────────────────────────────────────────────────────────────────────────────────
 
 
-CONSTANT_FROM = 0.8
-"""From this share of one and the same figure on, a judge does not tell answers apart."""
+_FORMATTED = re.compile(r"^\s*(#{1,6} |[-*•] |\d+[.)] )|\*\*\S", re.MULTILINE)
 
 
 def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[CalibratedJudge]:
@@ -103,9 +94,11 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
             name, items, unmatched = by_fingerprint.get(
                 judgements.manifest.fingerprint, (judgements.manifest.name, [], 0)
             )
+            scale = _find_scale(judgements)
+            first = {key: record for key, _, _, record in reversed(list(judgements.records()))}
             for key, rating in _read_ratings(judgements, run, protocol).items():
                 record = records.get(key)
-                people = human.find(record.id, run.model) if record is not None else None
+                people = _read_people(human, record.id, run.model, scale) if record is not None else None
                 if record is None or people is None:
                     unmatched += 1
                     continue
@@ -117,6 +110,9 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
                         people=people,
                         words=len(record.reply.text.split()),
                         facets=samples[record.task, record.id].facets,
+                        formatted=bool(_FORMATTED.search(record.reply.text)),
+                        asked_at=first[key].started if key in first else 0.0,
+                        served=first[key].reply.model if key in first else "",
                     )
                 )
             by_fingerprint[judgements.manifest.fingerprint] = (name, items, unmatched)
@@ -130,6 +126,38 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
             f"(it has ids like '{human.example}')"
         )
     return judged
+
+
+def _find_scale(judgements: Judgements) -> tuple[float, float] | None:
+    """The ends of the judge's scale; None where its rubrics have no common one."""
+    fields = [rubric.contract.fields[0] for rubric in judgements.manifest.settings.rubrics]
+    scales = {(field.low, field.high) for field in fields if not field.choices}
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _read_people(
+    human: HumanScores, item: str, model: str, scale: tuple[float, float] | None
+) -> float | None:
+    """The mean of people's scores of an answer, on the judge's scale."""
+    mean = human.find(item, model)
+    if mean is None or scale == human.scale:
+        return mean
+    if scale is None:
+        raise UsageError(
+            f"The judge's rubrics have no common scale to bring {human.file} to; leave out --low and --high"
+        )
+    low, high = scale
+    if human.scale is not None:
+        bottom, top = human.scale
+        return low + (mean - bottom) / (top - bottom) * (high - low)
+    for _, score in human.list_scores(item, model):
+        if not low <= score <= high:
+            raise DataError(
+                f"{human.file}: the score of '{item}' is {score:g}, off the judge's scale {low:g} to {high:g}. If "
+                "people used another scale, name its ends, as in --low 0 --high 100, and scores are brought to the "
+                "judge's"
+            )
+    return mean
 
 
 def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, float]:
@@ -216,24 +244,24 @@ def compare_ratings(
         "kappa": quadratic_kappa(a, b),
     }
     resampled = _bootstrap(a, b, clusters)
-    return {name: _add_interval(value, resampled.get(name)) for name, value in values.items()}
+    return {name: add_interval(value, resampled.get(name)) for name, value in values.items()}
 
 
-def _add_interval(value: float, resampled: Column | None) -> CalibrationValue:
+def add_interval(value: float, resampled: Column | None) -> CalibrationValue:
     if not np.isfinite(value):
         return CalibrationValue(None)
     finite = resampled[np.isfinite(resampled)] if resampled is not None else np.empty(0)
-    if finite.size < _RESAMPLES // 2:
+    if finite.size < RESAMPLES // 2:
         return CalibrationValue(value)
     low, high = np.quantile(finite, (0.025, 0.975))
     return CalibrationValue(value, Interval(float(low), float(high), "cluster bootstrap"))
 
 
-_RESAMPLES = 1000
+RESAMPLES = 1000
 _CHUNK = 4_000_000
 
 
-def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[np.float64], int]:
+def resample_weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[np.float64], int]:
     """How often each item counts in resamples of whole clusters."""
     _, labels = np.unique(np.asarray(clusters), return_inverse=True)
     groups = int(labels.max()) + 1
@@ -244,10 +272,10 @@ def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[n
 
 def _bootstrap(a: Column, b: Column, clusters: Sequence[str]) -> dict[str, Column]:
     """All measures in every resample, from weighted sums: no resample is ever laid out."""
-    step = max(1, min(_RESAMPLES, _CHUNK // max(1, a.size)))
+    step = max(1, min(RESAMPLES, _CHUNK // max(1, a.size)))
     pieces: list[dict[str, Column]] = []
-    for start in range(0, _RESAMPLES, step):
-        weights, groups = _weights(clusters, start, min(step, _RESAMPLES - start))
+    for start in range(0, RESAMPLES, step):
+        weights, groups = resample_weights(clusters, start, min(step, RESAMPLES - start))
         if groups < 2:
             return {}
         pieces.append(_resampled_metrics(a, b, weights))
@@ -295,106 +323,3 @@ def _mid_ranks(column: Column, weights: Column) -> Column:
     np.add.at(counts.T, inverse, weights.T)
     middle: Column = np.cumsum(counts, axis=1) - (counts - 1) / 2
     return middle[:, inverse]
-
-
-# ── biases ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def measure_biases(
-    judged: Sequence[CalibratedJudge], runs: Sequence[Run], protocol: Protocol
-) -> list[JudgeBias]:
-    """Length, own family and constant figures of every judge; place, where pairs were compared."""
-    rows: list[JudgeBias] = []
-    for judge in judged:
-        if judge.items:
-            rows += [_length_bias(judge), _constant_bias(judge), *_family_bias(judge)]
-    for run in runs:
-        for name, fingerprint, pairs in list_pairs(run, protocol):
-            rows += _position_bias(
-                name, fingerprint, [position for pair in pairs for position in pair.places]
-            )
-    return rows
-
-
-def _length_bias(judge: CalibratedJudge) -> JudgeBias:
-    gap = [item.judge - item.people for item in judge.items]
-    figure = compare_ratings(
-        gap, [float(item.words) for item in judge.items], [item.sample for item in judge.items]
-    )["spearman"]
-    says = "rank correlation of (judge − people) with the number of words; above 0: it likes length more than people do"
-    return _bias(judge, "length", figure, len(gap), says)
-
-
-def _constant_bias(judge: CalibratedJudge) -> JudgeBias:
-    counts = Counter(item.judge for item in judge.items)
-    value, most = counts.most_common(1)[0]
-    share = most / len(judge.items)
-    warning = " It does not tell answers apart." if share >= CONSTANT_FROM else ""
-    says = f"share of the commonest figure, {value:g}, among {len(counts)} different ones.{warning}"
-    return _bias(
-        judge,
-        "constant figures",
-        CalibrationValue(share, wilson(most, len(judge.items))),
-        len(judge.items),
-        says,
-    )
-
-
-def _family_bias(judge: CalibratedJudge) -> list[JudgeBias]:
-    """Preference for answers by models of the judge's own family, beyond people's."""
-    judge_family = model_family(judge.judge)
-    same_family = np.array([model_family(item.model) == judge_family for item in judge.items])
-    if same_family.all() or not same_family.any():
-        return []
-    gap = np.array([item.judge - item.people for item in judge.items])
-    value = float(gap[same_family].mean() - gap[~same_family].mean())
-    weights, groups = _weights([item.sample for item in judge.items], 0, _RESAMPLES)
-    resampled = None
-    if groups > 1:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            resampled = weights @ (gap * same_family) / (weights @ same_family) - weights @ (
-                gap * ~same_family
-            ) / (weights @ ~same_family)
-    says = f"(judge − people) on answers by {judge_family} models minus the same on others; above 0: it prefers its own"
-    return [_bias(judge, "own family", _add_interval(value, resampled), int(same_family.sum()), says)]
-
-
-def _bias(judge: CalibratedJudge, name: str, figure: CalibrationValue, n: int, says: str) -> JudgeBias:
-    return JudgeBias(
-        judge=judge.judge, fingerprint=judge.fingerprint, name=name, figure=figure, n=n, says=says
-    )
-
-
-def _position_bias(judge: str, fingerprint: str, positions: Sequence[str]) -> list[JudgeBias]:
-    decided = [position for position in positions if position in ("first", "second")]
-    if not decided:
-        return []
-    first = decided.count("first")
-    says = "share of verdicts for the answer in first place, every pair shown in both orders; 0.5 is fair"
-    figure = CalibrationValue(first / len(decided), wilson(first, len(decided)))
-    return [
-        JudgeBias(
-            judge=judge, fingerprint=fingerprint, name="position", figure=figure, n=len(decided), says=says
-        )
-    ]
-
-
-_FAMILIES: Mapping[str, str] = {
-    r"gpt|^o[134]\b|davinci|dall": "gpt",
-    r"claude": "claude",
-    r"gemini|gemma": "gemini",
-    r"qwen|qvq": "qwen",
-    r"internvl|mmie": "internvl",
-    r"llava": "llava",
-    r"llama": "llama",
-    r"mistral|mixtral|pixtral": "mistral",
-    r"deepseek|janus": "deepseek",
-    r"anole|chameleon": "chameleon",
-}
-
-
-def model_family(name: str) -> str:
-    """The family of a model by its name: `openai/gpt-4o + placeholder cards` is of the family gpt."""
-    short = name.split(" + ")[0].rsplit("/", 1)[-1].casefold()
-    family: Any = next((kind for pattern, kind in _FAMILIES.items() if re.search(pattern, short)), None)
-    return family or (re.match(r"[a-z]+", short) or [short])[0]

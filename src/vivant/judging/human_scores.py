@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -20,6 +20,7 @@ _NAMES = {
     "score": ("score", "human_score", "human", "rating", "value"),
     "model": ("model",),
     "annotator": ("annotator", "rater", "judge", "annotator_id"),
+    "probability": ("probability",),
 }
 
 
@@ -30,6 +31,19 @@ class HumanScores(Struct, frozen=True, kw_only=True):
     scores: dict[tuple[str, str], list[float]]
     annotators: dict[tuple[str, str], list[str]]
     """Who gave each of them, in the same order; empty names where the file does not say."""
+    scale: tuple[float, float] | None = None
+    """The ends of people's scale, where the source says them."""
+    probabilities: dict[tuple[str, str], float] = {}
+    """By id and model, the chance that an answer had to be scored by people; empty: the same for all."""
+
+    def list_scores(self, item: str, model: str) -> list[tuple[str, float]]:
+        """Person and score, for each score of one answer."""
+        key = (item, model) if (item, model) in self.scores else (item, "")
+        return list(zip(self.annotators.get(key, ()), self.scores.get(key, ()), strict=True))
+
+    def probability(self, item: str, model: str) -> float | None:
+        """The chance that an answer had to be scored; None where nothing is known of it."""
+        return self.probabilities.get((item, model), self.probabilities.get((item, "")))
 
     def find(self, item: str, model: str) -> float | None:
         """The mean of people's scores of one answer."""
@@ -51,6 +65,7 @@ def read_human_scores(path: Path, low: float | None = None, high: float | None =
     """Read a file; a score that is no number, or off the scale, is refused by its line."""
     scores: dict[tuple[str, str], list[float]] = {}
     annotators: dict[tuple[str, str], list[str]] = {}
+    probabilities: dict[tuple[str, str], float] = {}
     for where, entry in _entries(path):
         item, score = _field(entry, "id"), _field(entry, "score")
         if item in (None, ""):
@@ -66,11 +81,42 @@ def read_human_scores(path: Path, low: float | None = None, high: float | None =
         annotator = str(_field(entry, "annotator") or "")
         if annotator and annotator in annotators.get(key, ()):
             raise DataError(f"{path}, {where}: the annotator '{annotator}' scored '{item}' twice")
+        chance = _field(entry, "probability")
+        if chance not in (None, ""):
+            number = _number(chance)
+            if number is None or not 0 < number <= 1:
+                raise DataError(
+                    f"{path}, {where}: the probability of '{item}' is {chance!r}, not a number above 0 and up to 1"
+                )
+            probabilities[key] = number
         scores.setdefault(key, []).append(value)
         annotators.setdefault(key, []).append(annotator)
     if not scores:
         raise DataError(f"{path} holds no scores")
-    return HumanScores(file=str(path), scores=scores, annotators=annotators)
+    if probabilities and len(probabilities) < len(scores):
+        raise DataError(
+            f"{path}: {len(scores) - len(probabilities)} of {len(scores)} answers have no probability"
+        )
+    return HumanScores(file=str(path), scores=scores, annotators=annotators, probabilities=probabilities)
+
+
+def merge_scores(sources: Sequence[HumanScores]) -> HumanScores:
+    """Several sources as one. Probabilities are those of the last source that has any: its plan knew the others."""
+    scores: dict[tuple[str, str], list[float]] = {}
+    annotators: dict[tuple[str, str], list[str]] = {}
+    for source in sources:
+        for key, values in source.scores.items():
+            scores.setdefault(key, []).extend(values)
+            annotators.setdefault(key, []).extend(source.annotators[key])
+    if len({source.scale for source in sources if source.scale is not None}) > 1:
+        raise DataError(f"{' and '.join(source.file for source in sources)} have different scales")
+    return HumanScores(
+        file=", ".join(source.file for source in sources),
+        scores=scores,
+        annotators=annotators,
+        scale=next((source.scale for source in sources if source.scale is not None), None),
+        probabilities=next((s.probabilities for s in reversed(sources) if s.probabilities), {}),
+    )
 
 
 def _field(entry: dict[str, Any], name: str) -> Any:

@@ -28,9 +28,10 @@ from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.executor import LocalExecutor
+from vivant.engine.recording import RunOutcome
 from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.run_execution import open_progress, stop_on_interrupt
-from vivant.engine.runner import Runner, RunOutcome
+from vivant.engine.runner import Runner
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import Model, ModelError
 from vivant.models.registry import create
@@ -47,7 +48,8 @@ from vivant.runs.judgements import (
     write_panel,
 )
 from vivant.runs.log import LogWriter
-from vivant.runs.run import Run, common_protocol, iter_answers
+from vivant.runs.run import Run, common_protocol
+from vivant.runs.run_scoring import iter_answers
 from vivant.runs.settings import digest
 
 logger = logging.getLogger("vivant")

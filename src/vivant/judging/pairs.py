@@ -28,7 +28,8 @@ from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
-from vivant.runs.run import Run, common_protocol, iter_answers
+from vivant.runs.run import Run, common_protocol
+from vivant.runs.run_scoring import iter_answers
 from vivant.runs.settings import digest
 
 logger = logging.getLogger("vivant")
@@ -84,11 +85,16 @@ def judge_pairs(
     rubrics = tuple({ask.question.rubric.name: ask.question.rubric for ask in asks}.values())
     model = create(options.model, options.backend_options)
     settings = make_settings(options, model, protocol, rubrics)
-    name = f"{settings.fingerprint()[:8]}-{digest(second.manifest.fingerprint + second.name)[:8]}"
+    name = f"{settings.fingerprint()[:8]}-{_name_opponent(second)}"
     folder = first.dir.path / FOLDER / "pairs" / name
     logger.info("Judge %s: %d pairs in both orders → %s", model.name, len(asks) // 2, folder)
     outcome = JudgeRunner(model, settings, folder, _read, options).judge(asks)
     return [] if outcome.stopped else read_pairs(Judgements(folder))
+
+
+def _name_opponent(run: Run) -> str:
+    """Eight hex digits that stand for the other run of a comparison."""
+    return digest(run.manifest.fingerprint + run.name)[:8]
 
 
 def _read(text: str, rubric: Rubric) -> Verdict:
@@ -128,6 +134,23 @@ def list_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict
         for judgements in judges
         if judgements.manifest.settings.protocol == protocol
     ]
+
+
+def find_pairs(first: Run, second: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict]]]:
+    """Judge, fingerprint and comparisons of two runs, winners named as these are given, whichever came first."""
+    results: list[tuple[str, str, list[PairVerdict]]] = []
+    turned: dict[Winner, Winner] = {"first": "second", "second": "first"}
+    for run, other, swap in ((first, second, False), (second, first, True)):
+        pattern = f"*-{_name_opponent(other)}/judge.json"
+        for file in sorted((run.dir.path / FOLDER / "pairs").glob(pattern)):
+            judgements = Judgements(file.parent)
+            if judgements.manifest.settings.protocol != protocol:
+                continue
+            pairs = read_pairs(judgements)
+            if swap:
+                pairs = [PairVerdict(p.key, turned.get(p.winner, p.winner), p.places) for p in pairs]
+            results.append((judgements.manifest.name, judgements.manifest.fingerprint, pairs))
+    return results
 
 
 def _build_requests(

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from vivant.core.table import Table, to_markdown, to_text
-from vivant.core.table_layout import wrap_text
+from vivant.core.text_wrapping import wrap_text
 from vivant.core.yaml_files import read_yaml
 
 Outcome = Literal["holds", "does not hold", "cannot be told"]

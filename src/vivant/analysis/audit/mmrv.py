@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vivant.analysis.audit.check import AuditCheck, exceeds_rounding, make_check
+from vivant.analysis.items.texts import find_cues, find_duplicates
+from vivant.benchmarks.base import Imported
 from vivant.benchmarks.mmrv import published
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.benchmarks.mmrv.native import read_results
@@ -37,6 +39,9 @@ STUDY_RIGHT = 96
 """Of the 200, those that GPT-4o has right, stored answers included."""
 STUDY_STORED = 1
 """Of these, answers that the file stores although the published rule reads another letter in the reply."""
+KEYS_MATCHED, KEYS_AGREE, KEYS_ALL_AGREE = 129, 39, 7
+"""Different questions of the human study to which replies of published logs could be matched; those of them in which
+three of four runs, or all four, agree on another option than the key."""
 _STATED_GAIN, _STATED_GAP = 0.57, 7.9
 
 
@@ -48,6 +53,8 @@ def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
         _check_text(),
         _check_people(),
         _check_study(data),
+        _check_items(data),
+        make_check("mmrv-keys", matched=KEYS_MATCHED, agree=KEYS_AGREE, all_agree=KEYS_ALL_AGREE),
         _check_errors(),
     ]
 
@@ -176,7 +183,25 @@ def _check_study(data: Path | None) -> AuditCheck:
     )
 
 
-def _recompute(path: Path) -> tuple[str, ...]:
+def _check_items(data: Path | None) -> AuditCheck:
+    recomputed: tuple[str, ...] = ()
+    if data is not None:
+        samples = _read_study(data)[1].samples
+        groups = [" and ".join(samples[n].id for n in group) for group in find_duplicates(samples)]
+        cues = [f"{cue.name}: {cue.right} of {cue.applies}" for cue in find_cues(samples)]
+        recomputed = (f"Repeated: {'; '.join(groups)} (counted from 0). Rules: {', '.join(cues)}.",)
+    return make_check(
+        "mmrv-items",
+        recomputed=recomputed,
+        short_applies=24,
+        short_right=14,
+        form_applies=52,
+        form_right=15,
+    )
+
+
+def _read_study(path: Path) -> tuple[Path, Imported]:
+    """The file of the human study and what it holds."""
     file = path / "questions_200.json" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         file = path / "questions.json"
@@ -185,6 +210,11 @@ def _recompute(path: Path) -> tuple[str, ...]:
     imported = read_results(file, (), published.TASK)
     if imported is None:
         raise DataError(f"{file} is no file of the human study: questions with keys and replies")
+    return file, imported
+
+
+def _recompute(path: Path) -> tuple[str, ...]:
+    file, imported = _read_study(path)
     samples = {sample.id: sample for sample in imported.samples}
     scores = [score_record(samples[record.id], record, "paper") for record in imported.records]
     right = sum(score.value == 1 for score in scores)

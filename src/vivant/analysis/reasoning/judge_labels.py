@@ -20,7 +20,7 @@ from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
 from vivant.core.structs import shared_fields
 from vivant.core.types import Record, Sample, Score, Text
-from vivant.engine.runner import RunOutcome
+from vivant.engine.recording import RunOutcome
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create

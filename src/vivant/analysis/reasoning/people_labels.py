@@ -39,10 +39,24 @@ class LabelRow(Struct, frozen=True):
     text: str | None = None
 
 
+PlacedRow = tuple[str, LabelRow]
+"""A row with its place, for messages."""
+
+
 def write_template(
-    run: Run, path: Path, protocol: Protocol | None = None, options: LabelOptions | None = None
+    run: Run,
+    path: Path,
+    protocol: Protocol | None = None,
+    options: LabelOptions | None = None,
 ) -> int:
-    """A CSV file with a row per segment and per answer to be sorted, labels left empty."""
+    """A CSV file with a row per segment and per answer to be sorted, labels left empty.
+
+    Args:
+        run: the run.
+        path: the file.
+        protocol: `paper` or `strict`.
+        options: what is labelled.
+    """
     options = options or LabelOptions()
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -72,30 +86,47 @@ def import_labels(
     run: Run, path: Path, protocol: Protocol | None = None, options: LabelOptions | None = None
 ) -> list[str]:
     """Read a filled table into the run. Returns what there is to say: how many labels, how far people agree."""
+    replies, notes = read_people_labels(run, read_label_rows(path), protocol, options)
+    write_labels(run.dir.path, PEOPLE, replies)
+    return notes
+
+
+def read_people_labels(
+    run: Run,
+    rows: Sequence[PlacedRow],
+    protocol: Protocol | None = None,
+    options: LabelOptions | None = None,
+) -> tuple[list[LabelledReply], list[str]]:
+    """People's labels, checked against the run, and what there is to say of them."""
     items = {
         item.record.key: item
         for item in select_items(run, common_protocol([run], protocol), options or LabelOptions())
     }
     labels: dict[tuple[str, str], list[LabelRow]] = {}
-    for where, line in _lines(path):
+    for where, line in rows:
         try:
             _check(line, items)
         except VivantError as error:
-            raise DataError(f"{path}, {where}: {error}") from error
-        rows = labels.setdefault((line.key, line.segment), [])
-        if any(other.annotator == line.annotator for other in rows):
+            raise DataError(f"{where}: {error}") from error
+        known = labels.setdefault((line.key, line.segment), [])
+        if any(other.annotator == line.annotator for other in known):
             who = f" by {line.annotator}" if line.annotator else ""
-            raise DataError(f"{path}, {where}: segment {line.segment} of {line.key} is labelled twice{who}")
-        rows.append(line)
-    if not labels:
-        raise DataError(f"{path} holds no label: fill in the column 'label'")
+            raise DataError(f"{where}: segment {line.segment} of {line.key} is labelled twice{who}")
+        known.append(line)
     keys = dict.fromkeys(key for key, _ in labels)
-    write_labels(run.dir.path, PEOPLE, [_build_labels(items[key], labels) for key in keys])
-    return [f"{len(labels)} labels of {len(keys)} replies", *_agreement(list(labels.values()))]
+    notes = [f"{len(labels)} labels of {len(keys)} replies", *_agreement(list(labels.values()))]
+    return [_build_labels(items[key], labels) for key in keys], notes
 
 
-def _lines(path: Path) -> Iterator[tuple[str, LabelRow]]:
-    """Rows with a label, each with its place for messages."""
+def read_label_rows(path: Path) -> list[PlacedRow]:
+    """The rows of a filled table that have a label."""
+    rows = [(f"{path}, {where}", row) for where, row in _lines(path)]
+    if not rows:
+        raise DataError(f"{path} holds no label: fill in the column 'label'")
+    return rows
+
+
+def _lines(path: Path) -> Iterator[PlacedRow]:
     try:
         data = path.read_text(encoding="utf-8-sig")
     except OSError as error:

@@ -49,8 +49,16 @@ class LabelShares(Struct, frozen=True, kw_only=True):
 Row = tuple[Sample, Record, Score, LabelledReply]
 
 
-def group_labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
-    """Replies with their labels, by who gave them. Replies that have changed since are an error."""
+def group_labelled_rows(
+    run: Run, protocol: Protocol, more: Mapping[str, Sequence[LabelledReply]] | None = None
+) -> dict[str, list[Row]]:
+    """Replies with their labels, by who gave them. Replies that have changed since are an error.
+
+    Args:
+        run: the run.
+        protocol: `paper` or `strict`.
+        more: labels by labeller that are not stored, in place of the stored ones of the same labeller.
+    """
     by_labeller: dict[str, list[Row]] = {}
     rows = {
         record.key: (sample, record, score)
@@ -58,7 +66,7 @@ def group_labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
         for sample, record, score in part.rows
         if record is not None
     }
-    for by, labels in read_labels(run.dir.path).items():
+    for by, labels in {**read_labels(run.dir.path), **(more or {})}.items():
         for labelled in labels:
             if labelled.key not in rows or not matches_reply(labelled, rows[labelled.key][1]):
                 raise UsageError(
