@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shutil
 from html import unescape
-from html.parser import HTMLParser
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.support.helpers import logged_messages, vivant
 from tests.support.milebench_kit import make_item, write_dataset
+from tests.support.pages import decode_downloads, parse_page, read_list, read_words
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant import mini
 from vivant.core.errors import VivantError
@@ -23,42 +24,6 @@ from vivant.reporting.html.svg import PlotPoint, draw_forest, draw_heatmap
 from vivant.runs.run import load_run
 
 EVIL = "<script>alert(1)</script>\u202e\x00\"'><img src=x onerror=alert(1)>"
-
-
-class _Strict(HTMLParser):
-    """Counts elements, and finds everything that could run or load something."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.dangers: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in ("script", "iframe", "object", "embed", "link", "img", "form"):
-            self.dangers.append(tag)
-        self.dangers += [f"{tag} {name}" for name, value in attrs if name.startswith("on") or name == "src"]
-        for name, value in attrs:
-            if name == "href" and not (value or "").startswith("#"):
-                self.dangers.append(f"href {value}")
-        if tag not in ("meta", "br", "hr", "input"):
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-
-def examined(page: str) -> _Strict:
-    """Parse a page; elements must be closed in order."""
-    parser = _Strict()
-    parser.feed(page)
-    assert parser.open == []
-    return parser
-
-
-def visible(page: str) -> str:
-    """The words of a page."""
-    plain = re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
-    return unescape(re.sub(r"\s+", " ", plain))
 
 
 def two_runs(folder: Path, good: int = 100, bad: int = 40, n: int = 120) -> tuple[Path, Path]:
@@ -75,19 +40,142 @@ def two_runs(folder: Path, good: int = 100, bad: int = 40, n: int = 120) -> tupl
 
 def test_says_who_is_best_and_that_it_is_no_chance(tmp_path: Path) -> None:
     page = build_report([load_run(path) for path in two_runs(tmp_path)])
-    said = visible(page)
-    assert "good scores highest, 83.3 (95 % interval" in said
-    assert (
-        "Guessing scores 25.0; good is above it." in said
-        or "Guessing scores 25.0; good and bad are above it." in said
+    (sentence, *_) = read_list(page, "found")
+    assert sentence.startswith("jsonl/made: good scores 83.3 (95 % interval")
+    assert "on 120 samples, above guessing (25.0)" in sentence
+    assert "better than bad by 50.0 points (p < 0.001)" in sentence
+    assert "is better than bad is not shown" not in read_words(page)
+    assert '<td class=" best">' in page
+
+
+def test_noise_is_no_headline(tmp_path: Path) -> None:
+    page = build_report([load_run(path) for path in two_runs(tmp_path, good=66, bad=64)])
+    sentences = read_list(page, "found")
+    assert "that it is better than bad is not shown" in sentences[0]
+    assert any(line.startswith("To tell good from bad on jsonl/made, ask more samples") for line in sentences)
+    assert not any("better than bad by" in line for line in sentences)
+    assert '<td class=" best">' not in page
+
+
+def test_a_lead_that_holds_comes_before_what_is_open(tmp_path: Path) -> None:
+    """Also where the open one has more samples; and no advice that contradicts the lead that is seen."""
+    mime = [msgspec.structs.replace(sample, cluster="") for sample in choice_samples(60, "mime/mcq")]
+    for name, counts in (("one", (57, 66)), ("two", (20, 64))):
+        for samples, right in ((mime, counts[0]), (choice_samples(120), counts[1])):
+            replies = [Reply(text="B" if number < right else "C") for number in range(len(samples))]
+            path = tmp_path / f"{name}-{len(samples)}"
+            write_run(path, samples, make_records(samples, replies), model=name)
+    runs = [load_run(path) for path in sorted(tmp_path.iterdir())]
+    sentences = read_list(build_report(runs), "found")
+    assert sentences[0].startswith("mime/mcq: one scores 95.0") and "better than two by" in sentences[0]
+    assert "that it is better than two is not shown" in sentences[1]
+    assert any(line.startswith("To tell one from two on jsonl/made, ask more") for line in sentences)
+
+
+def test_a_control_differs_on_purpose(tmp_path: Path) -> None:
+    samples = choice_samples(60)
+    for name, control, seed in (("seen", "none", 0), ("blind", "blind", 0), ("other", "none", 1)):
+        run = write_run(tmp_path / name, samples, make_records(samples, [Reply(text="B")] * 60), model="m")
+        settings = msgspec.structs.replace(run.manifest.settings, control=control, seed=seed)
+        changed = msgspec.structs.replace(run.manifest, settings=settings)
+        run.dir.manifest_file.write_bytes(msgspec.json.encode(changed))
+    paths = [tmp_path / name for name in ("seen", "blind", "other")]
+    assert "differ in more" not in read_words(build_report([load_run(path) for path in paths[:2]]))
+    assert "differ in more than the model (seed)" in read_words(build_report([load_run(p) for p in paths]))
+
+
+def test_long_names_are_counted_in_the_title(tmp_path: Path) -> None:
+    samples = choice_samples(12)
+    for name in ("provider/a-model-with-a-long-name", "provider/another-model-with-a-long-name"):
+        write_run(
+            tmp_path / name.rpartition("/")[2],
+            samples,
+            make_records(samples, [Reply(text="B")] * 12),
+            model=name,
+        )
+    page = build_report([load_run(path) for path in sorted(tmp_path.iterdir())])
+    assert "<title>2 models on Your own questions</title>" in page
+    assert page.count("provider/a-model-with-a-long-name") > 2, "the matrix names them"
+
+
+def test_a_baseline_that_is_not_beaten_is_not_called_guessing(tmp_path: Path) -> None:
+    rights = {("easy", "random"): 110, ("easy", "model"): 112, ("fair", "random"): 30, ("fair", "model"): 100}
+    for (task, name), right in rights.items():
+        samples = choice_samples(120, f"jsonl/{task}")
+        replies = [Reply(text="B" if number < right else "C") for number in range(120)]
+        write_run(tmp_path / f"{name}-{task}", samples, make_records(samples, replies), model=name)
+    runs = [load_run(tmp_path / f"{name}-{task}") for task, name in rights]
+    (sentence, *_) = read_list(build_report(runs), "found")
+    assert sentence.endswith(". On easy the best model is not shown to beat every baseline.")
+    assert "guessing" not in sentence
+
+
+def test_baselines_are_references_and_never_lead(tmp_path: Path) -> None:
+    samples = choice_samples(120)
+    for name, right in (("random", 100), ("model", 60)):
+        replies = [Reply(text="B" if number < right else "C") for number in range(120)]
+        write_run(tmp_path / name, samples, make_records(samples, replies), model=name)
+    page = build_report([load_run(tmp_path / "random"), load_run(tmp_path / "model")])
+    sentences = read_list(page, "found")
+    assert sentences[0].startswith("jsonl/made: model scores 50.0")
+    assert "that it beats the baseline random is not shown" in sentences[0]
+    assert any(
+        "the baseline random scores 83.3, more than the best model (50.0)" in line for line in sentences
     )
-    assert "Its lead over bad is more than chance (p < 0.001)" in said
-    assert "is better than bad is not shown" not in said
+    words = read_words(page)
+    assert "model, beside random for reference, on 1 task" in words
+    assert words.startswith(" model on Your own questions")
+
+
+def test_only_baselines_are_no_finding(tmp_path: Path) -> None:
+    runs = [
+        evaluate("mimic/thinking", name, data=("mini",), out=str(tmp_path / name))
+        for name in ("random", "first")
+    ]
+    page = build_report(runs)
+    assert read_list(page, "found")[0] == (
+        "MIMIC-Bench: only baselines were run, so there is no model to judge."
+    )
+    assert "leads on" not in read_words(page)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_first_screen_has_at_most_five_sentences(tmp_path: Path, count: int) -> None:
+    paths = two_runs(tmp_path, good=70, bad=60)[:count]
+    found = read_list(build_report([load_run(path) for path in paths]), "found")
+    assert 2 <= len(found) <= 5
+    if count == 1:
+        assert "No baseline was run." in found[-1]
+
+
+def test_details_are_folded_and_figures_come_before_tables(tmp_path: Path) -> None:
+    run = evaluate("mime", "random", data=("mini",), limit=20, out=str(tmp_path / "run"))
+    page = build_report([run])
+    folded = re.findall(r'<details class="fold"><summary><h2>(.*?)</h2>', page)
+    assert folded == [
+        "MIME", "Errors and unread answers", "Tokens and time", "Settings", "How to repeat it", "How to read this",
+    ]  # fmt: skip
+    assert "<details open" not in page
+    section = page[page.index('id="mime"') : page.index('id="failures"')]
+    assert section.rindex("<svg") < section.index("<table")
+
+
+def test_each_figure_can_be_downloaded(tmp_path: Path) -> None:
+    page = build_report([load_run(path) for path in two_runs(tmp_path)])
+    downloads = decode_downloads(page)
+    assert page.count('class="figure"') == len(downloads) / 2 > 1
+    assert {name.rpartition(".")[2] for name in downloads} == {"svg", "csv"}
+    drawing = downloads["jsonl-made-scores.svg"]
+    assert drawing.startswith("<svg") and "<style>" in drawing and "var(" not in drawing
+    assert 'xmlns="http://www.w3.org/2000/svg"' in drawing
+    table = downloads["jsonl-made-scores.csv"].splitlines()
+    assert table[0] == "name,value,low,high,source,note"
+    assert table[1].startswith("good,83.33") and table[2].startswith("bad,33.33")
 
 
 def test_says_where_nothing_can_be_concluded(tmp_path: Path) -> None:
     page = build_report([load_run(path) for path in two_runs(tmp_path, good=11, bad=9, n=40)])
-    said = visible(page)
+    said = read_words(page)
     assert "that good is better than bad is not shown" in said
     assert "cannot be told from guessing on jsonl/made" in said
     assert "Fewer than 50 samples were scored on jsonl/made" in said
@@ -97,7 +185,7 @@ def test_unfinished_runs_and_errors_are_named_and_not_wrong_answers(tmp_path: Pa
     samples = choice_samples(100)
     replies = [Reply(text="B")] * 60 + [Reply(status="error", error="HTTP 503 at 12:01")] * 10
     write_run(tmp_path / "half", samples, make_records(samples, replies))
-    said = visible(build_report([load_run(tmp_path / "half")]))
+    said = read_words(build_report([load_run(tmp_path / "half")]))
     assert "half is not finished: 30 of 100 samples were not answered yet" in said
     assert "40 of 100 samples (40%) have no reply; its scores say nothing about those" in said
     assert "scores 100.0" in said
@@ -110,7 +198,10 @@ def test_hostile_text_harms_nobody(tmp_path: Path, evil: str) -> None:
     replies = [Reply(text=evil), Reply(status="error", error=evil), Reply(text="B"), Reply(text="A")]
     write_run(tmp_path / "run", samples, make_records(samples, replies), model=evil)
     page = build_report([load_run(tmp_path / "run")], title=evil)
-    assert examined(page).dangers == []
+    assert parse_page(page).dangers == []
+    for name, text in decode_downloads(page).items():
+        assert re.fullmatch(r"[a-z0-9-]+\.(svg|csv)", name)
+        assert not name.endswith(".svg") or parse_page(text).dangers == []
     assert "\x00" not in page
     assert len(page) < 20_000_000
 
@@ -124,13 +215,14 @@ def test_is_one_file_that_asks_the_network_for_nothing(tmp_path: Path) -> None:
     run = evaluate("mmrv", "random", data=data, out=str(tmp_path / "run"))
     file = write_report([run.dir.path], tmp_path / "deep" / "report.html")
     page = file.read_text(encoding="utf-8")
-    assert examined(page).dangers == []
+    assert parse_page(page).dangers == []
     assert not re.search(r"(?:src|href)=.(?:https?:)?//", page)
+    assert all(text.count("http") <= 1 for text in decode_downloads(page).values())  # the name of SVG
     assert "url(" not in page
     assert "default-src 'none'" in unescape(page)
-    for section in ("summary", "leaderboard", "mmrv", "failures", "effort", "settings", "repeat", "reading"):
+    for section in ("summary", "mmrv", "failures", "effort", "settings", "repeat", "reading"):
         assert f'id="{section}"' in page and f'href="#{section}"' in page
-    said = visible(page)
+    said = read_words(page)
     assert "People score" in said
     assert "Wording: here Vivant's own. Published rows: the original's" in said
     assert "fingerprint" in said and run.manifest.fingerprint in said
@@ -141,7 +233,7 @@ def test_every_bundled_benchmark_has_its_tables(tmp_path: Path) -> None:
         evaluate(name, "random", data=("mini",), out=str(tmp_path / name)) for name in ("mime", "milebench")
     ]
     page = build_report(runs)
-    said = visible(page)
+    said = read_words(page)
     assert (
         "used the bundled mini-edition" in said and "People score" not in said and "GPT-4o-mini" not in said
     )
@@ -163,7 +255,7 @@ def test_a_figure_leaves_out_runs_that_lack_its_facets(tmp_path: Path) -> None:
 def test_a_run_whose_judge_is_missing_is_named_and_the_others_are_reported(tmp_path: Path) -> None:
     judged = evaluate("mmie", "random", data=("mini",), out=str(tmp_path / "judged"))
     other, _ = two_runs(tmp_path)
-    said = visible(build_report([judged, load_run(other)]))
+    said = read_words(build_report([judged, load_run(other)]))
     assert "is scored by a judge, and none has judged" in said
     assert "good scores" in said
     with pytest.raises(VivantError, match="scored by a judge"):
@@ -173,7 +265,7 @@ def test_a_run_whose_judge_is_missing_is_named_and_the_others_are_reported(tmp_p
 def test_differences_between_runs_are_named(tmp_path: Path) -> None:
     first = evaluate("mmrv", "random", data=("mini",), out=str(tmp_path / "a"))
     second = evaluate("mmrv", "first", data=("mini",), seed=5, out=str(tmp_path / "b"))
-    said = visible(build_report([first, second]))
+    said = read_words(build_report([first, second]))
     assert "differ in more than the model (seed)" in said
     assert "seed: 0 → 5" in said
 
@@ -213,7 +305,7 @@ def test_figures_survive_what_has_no_value() -> None:
         "t",
     )
     assert "nan" not in drawn and drawn.count("<circle") == 1
-    assert "no sample" in draw_heatmap(["1"], ["2", "3"], {("1", "2"): 50.0}, "t")
+    assert "no sample" in draw_heatmap(["1"], ["2", "3"], {("1", "2"): (50.0, 4)}, "t")
     assert "<svg" in draw_forest([], "nothing")
 
 
@@ -223,7 +315,7 @@ def test_cost_follows_from_tokens_and_the_prices_given(
     (tmp_path / "prices.yaml").write_text("models: {good: {input: 100, output: 1000}}")
     monkeypatch.setenv("VIVANT_PRICES", str(tmp_path / "prices.yaml"))
     good, bad = two_runs(tmp_path)
-    said = visible(build_report([load_run(good), load_run(bad)]))
+    said = read_words(build_report([load_run(good), load_run(bad)]))
     assert "0.36 USD" in said and said.count("USD") == 1
 
 

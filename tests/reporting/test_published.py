@@ -88,7 +88,7 @@ def test_exact_shows_the_rows_whose_recipe_was_followed(
     stated = recipes.load_recipes("mmrv")
     # As if the published rows had been asked in these words, about as many questions.
     words = {key: replace(place, sha256=wording_digest(texts[key])) for key, place in stated.words.items()}
-    changed = replace(stated, words=words, items={"mmrv/mcq": 48})
+    changed = replace(stated, words=words, items={"mmrv/mcq": 240})
     for module in ("vivant.runs.recipe_differences", "vivant.benchmarks.recipes"):
         monkeypatch.setattr(f"{module}.load_recipes", lambda _: changed)
     run = ask(tmp_path, "mmrv", recipe="paper/claude-3.5-sonnet", prompts=texts)

@@ -1,242 +1,227 @@
-"""Figures for papers and reports, drawn with matplotlib, which the extra `figures` brings."""
+"""Figures for papers, drawn with matplotlib, which the extra `figures` brings.
+
+They show the same rows as the tables, intervals included. Each says who was measured, how, and on how many samples.
+What was not measured is marked, never drawn as zero.
+"""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import ScoredRun
-from vivant.benchmarks.summary import natural, summarise
-from vivant.core.errors import UsageError
-from vivant.core.table import Row, Table
-from vivant.engine.sweep import SweepPoint, build_sweep_table
-from vivant.runs.published_rows import uses_mini
+from vivant.benchmarks.base import Benchmark, Figure, Protocol, ScoredRun
+from vivant.benchmarks.summary import order_levels, summarise
+from vivant.core.table import Row
+from vivant.reporting.board.submission import slugify
+from vivant.reporting.figure_context import FigureContext, make_context, merge_tasks
+from vivant.reporting.figure_style import MAP, FigureStyle, load_pyplot, save_figure
+from vivant.reporting.scatter_figures import draw_cost, draw_scatters
+from vivant.runs.overview import score_runs
+from vivant.runs.published_rows import list_selections
+from vivant.runs.run import Run, common_protocol
 
-FORMATS = (".svg", ".pdf", ".png")
-COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
-
-
-def load_pyplot() -> Any:
-    """Matplotlib's pyplot, drawing to files, in the style of all figures here."""
-    from importlib.util import find_spec
-
-    if find_spec("matplotlib") is None:
-        raise UsageError("Figures need matplotlib: pip install 'vivant[figures]'")
-    import matplotlib
-
-    # A notebook has a backend of its own, which draws to files as well and must stay.
-    if "MPLBACKEND" not in os.environ and "matplotlib.pyplot" not in sys.modules:
-        matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    pyplot.rcParams.update(
-        {
-            "font.size": 9,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "axes.grid": True,
-            "grid.alpha": 0.25,
-            "svg.fonttype": "none",
-            # Names inside the file follow from its content, so that the same figure gives the same bytes.
-            "svg.hashsalt": "vivant",
-            "pdf.fonttype": 42,
-        }
-    )
-    return pyplot
+_MOST_CELLS = 14
+"""A map with more columns than this has no room for figures in its cells."""
 
 
-def save_figure(pyplot: Any, figure: Any, path: Path) -> None:
-    """Write a figure in the form that the path's ending names, the same for the same data, and close it."""
-    if path.suffix not in FORMATS:
-        raise UsageError(f"{path}: a figure is written as {', '.join(FORMATS)}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=_timeless(path))
-    except OSError as error:
-        raise UsageError(f"Cannot write {path}: {error.strerror}") from error
-    finally:
-        pyplot.close(figure)
-
-
-def _timeless(path: Path) -> dict[str, None] | None:
-    """Without a date inside, the same data give the same file."""
-    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
-
-
-def draw_curve(
-    table: Table,
-    path: Path,
-    *,
-    x: str = "frames",
-    published: Mapping[str, Sequence[tuple[float, float]]] | None = None,
-    chance: float | None = None,
-) -> None:
-    """Scores against a numeric group with their intervals; published curves dashed beside them."""
-    pyplot = load_pyplot()
-    figure, axes = pyplot.subplots(figsize=(4.6, 3.0))
-    lines: dict[str, list[Row]] = {}
-    for row in table.rows:
-        others = [value for facet, value in row.group.items() if facet != x]
-        lines.setdefault(" ".join([row.task, *others]), []).append(row)
-    ticks: set[float] = set()
-    for number, (label, rows) in enumerate(lines.items()):
-        positions = [float(row.group[x]) for row in rows]
-        values = [row.value if row.value is not None else float("nan") for row in rows]
-        colour = COLORS[number % len(COLORS)]
-        axes.plot(positions, values, marker="o", markersize=4, color=colour, label=label)
-        bounds = [row.interval for row in rows]
-        if all(bounds):
-            axes.fill_between(
-                positions, [b[0] for b in bounds if b], [b[1] for b in bounds if b], color=colour, alpha=0.15
-            )
-        ticks.update(positions)
-    for number, (label, points) in enumerate((published or {}).items()):
-        axes.plot(
-            [p[0] for p in points],
-            [p[1] for p in points],
-            "--",
-            color=COLORS[(len(lines) + number) % len(COLORS)],
-            label=f"{label} (published)",
-        )
-    if chance is not None:
-        axes.axhline(chance, color="#718096", linestyle=":", label="chance")
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sorted(ticks), [f"{tick:g}" for tick in sorted(ticks)])
-    axes.set_xlabel(x)
-    axes.set_ylabel("score")
-    axes.legend(frameon=False, fontsize=7)
-    save_figure(pyplot, figure, path)
-
-
-def draw_sweep(points: Sequence[SweepPoint], path: Path, table: Table | None = None) -> None:
-    """The curve of a sweep over numbers of frames, beside the papers' own.
+def draw_figures(
+    runs: Sequence[Run],
+    out: Path,
+    suffix: str = ".svg",
+    protocol: Protocol | None = None,
+    style: FigureStyle | None = None,
+) -> list[Path]:
+    """Draw what each benchmark's readers expect, one file each, and return the files.
 
     Args:
-        points: The runs of the sweep.
-        path: The file to draw to.
-        table: The sweep's table, where it is there already.
+        runs: The runs to draw.
+        out: The folder to draw into.
+        suffix: `.svg`, `.pdf` or `.png`.
+        protocol: `paper` or `strict`; None takes the first that all benchmarks have.
+        style: Size and lettering; default: one column of a paper.
     """
-    curves: dict[str, Sequence[tuple[float, float]]] = {}
-    run = points[0].run
-    for task in run.manifest.tasks:
-        if uses_mini([run], task.partition("/")[0]):  # no published curve was measured on it
-            continue
-        curves.update(registry.of_task(task).published.frame_curves())
-    draw_curve(table or build_sweep_table(points), path, published=curves)
-
-
-def draw_bars(
-    rows: Sequence[Row], path: Path, *, facet: str, title: str = "", chance: float | None = None
-) -> None:
-    """One bar per group and model, with intervals."""
-    pyplot = load_pyplot()
-    groups = list(dict.fromkeys(row.group.get(facet, "all") for row in rows))
-    models = label_runs(rows)
-    height = 0.8 / max(1, len(models))
-    figure, axes = pyplot.subplots(figsize=(5.2, 0.7 + 0.34 * len(groups) * max(1, len(models) * 0.6)))
-    for number, (run, model) in enumerate(models.items()):
-        by_group = {row.group.get(facet, "all"): row for row in rows if row.run == run}
-        positions = [position + number * height for position, group in enumerate(groups) if group in by_group]
-        chosen = [by_group[group] for group in groups if group in by_group]
-        values = [row.value or 0.0 for row in chosen]
-        spread = [
-            [v - row.interval[0] if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
-            [row.interval[1] - v if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
-        ]
-        axes.barh(
-            positions,
-            values,
-            height=height * 0.92,
-            color=COLORS[number % len(COLORS)],
-            label=model,
-            xerr=spread,
-            error_kw={"elinewidth": 0.8, "ecolor": "#2d3748"},
-        )
-    axes.set_yticks([position + 0.4 - height / 2 for position in range(len(groups))], groups)
-    axes.invert_yaxis()
-    if chance is not None:
-        axes.axvline(chance, color="#718096", linestyle=":", label="chance")
-    axes.set_xlabel("score")
-    if title:
-        axes.set_title(title, fontsize=9, loc="left")
-    axes.legend(frameon=False, fontsize=7)
-    save_figure(pyplot, figure, path)
-
-
-def label_runs(rows: Sequence[Row]) -> dict[str, str]:
-    """What a legend calls each run: its model, and the run's name too where two have the same model."""
-    models = {row.run: row.model for row in rows}
-    names = list(models.values())
-    return {run: model if names.count(model) == 1 else f"{model} ({run})" for run, model in models.items()}
-
-
-def draw_heatmap(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
-    """One cell per pair of groups, from red (0) to green (100); empty where there is no sample."""
-    pyplot = load_pyplot()
-    down, across = facets
-    ys = sorted({row.group[down] for row in rows}, key=natural)
-    xs = sorted({row.group[across] for row in rows}, key=natural)
-    values = {(row.group[down], row.group[across]): row.value for row in rows}
-    grid = [[_or_nan(values.get((y, x))) for x in xs] for y in ys]
-    figure, axes = pyplot.subplots(figsize=(max(2.6, 0.32 * len(xs) + 1.4), max(1.8, 0.26 * len(ys) + 1.0)))
-    image = axes.imshow(grid, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
-    axes.set_xticks(range(len(xs)), xs, rotation=90 if len(xs) > 10 else 0, fontsize=7)
-    axes.set_yticks(range(len(ys)), ys, fontsize=7)
-    axes.set_xlabel(across)
-    axes.set_ylabel(down)
-    axes.grid(visible=False)
-    if title:
-        axes.set_title(title, fontsize=9, loc="left")
-    figure.colorbar(image, ax=axes, shrink=0.85)
-    save_figure(pyplot, figure, path)
-
-
-def _or_nan(value: float | None) -> float:
-    return float("nan") if value is None else value
-
-
-def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> list[Path]:
-    """The figures that each benchmark in these runs names, one file each; maps one file per run."""
+    protocol = common_protocol(runs, protocol)
+    parts = score_runs(runs, protocol)
+    context = make_context(runs, protocol, style or FigureStyle())
+    load_pyplot(context.style)
+    selections = list_selections(runs, "auto")  # published points belong beside full editions alone
     written: list[Path] = []
     for name in dict.fromkeys(part.task.partition("/")[0] for part in parts):
         benchmark = registry.get(name)
+        own = [part for part in parts if part.task.partition("/")[0] == name]
         for figure in benchmark.tables.figures:
-            chosen = [
-                part
-                for part in parts
-                if part.task.partition("/")[0] == name
-                and (not figure.tasks or part.task.partition("/")[2] in figure.tasks)
-            ]
-            rows = [row for part in merge_tasks(chosen) for row in summarise(part, benchmark, figure.facets)]
-            rows = [row for row in rows if all(row.group.values())]
-            if not rows:
-                continue
-            path = out / f"{name}-{figure.name}{suffix}"
-            if len(figure.facets) == 1:
-                draw_bars(rows, path, facet=figure.facets[0], title=figure.title)
-                written.append(path)
-                continue
-            for run in dict.fromkeys(row.run for row in rows):
-                run_path = out / f"{name}-{figure.name}-{run}{suffix}"
-                run_rows = [row for row in rows if row.run == run]
-                draw_heatmap(
-                    run_rows, run_path, facets=(figure.facets[0], figure.facets[1]), title=figure.title
-                )
-                written.append(run_path)
+            written += _draw_declared(context, benchmark, figure, own, out, suffix)
+        written += draw_scatters(context, selections[name].restrict(benchmark), own, out, suffix)
+        written += draw_cost(context, benchmark, own, runs, out / f"{name}-cost{suffix}")
     return written
 
 
-def merge_tasks(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
-    """The tasks of a run as one, for facets that span tasks."""
-    joined: list[ScoredRun] = []
-    for run in dict.fromkeys(part.run for part in parts):
-        run_parts = [part for part in parts if part.run == run]
-        rows = tuple(row for part in run_parts for row in part.rows)
-        joined.append(msgspec.structs.replace(run_parts[0], rows=rows))
-    return joined
+def _draw_declared(
+    context: FigureContext,
+    benchmark: Benchmark,
+    figure: Figure,
+    parts: Sequence[ScoredRun],
+    out: Path,
+    suffix: str,
+) -> list[Path]:
+    """One of the figures that a benchmark names; a map is a file for each run."""
+    chosen = [part for part in parts if not figure.tasks or part.task.partition("/")[2] in figure.tasks]
+    rows = summarise_figure(benchmark, figure, chosen)
+    if not rows:
+        return []
+    path = out / f"{benchmark.name}-{figure.name}{suffix}"
+    title = f"{benchmark.title}: {figure.title}"
+    if len(figure.facets) == 1:
+        draw_bars(context, benchmark, rows, path, facet=figure.facets[0], title=title)
+        return [path]
+    written = []
+    for run in dict.fromkeys(row.run for row in rows):
+        run_path = out / f"{benchmark.name}-{figure.name}-{slugify(run)}{suffix}"
+        own = [row for row in rows if row.run == run]
+        draw_heatmap(
+            context, benchmark, own, run_path, facets=(figure.facets[0], figure.facets[1]), title=title
+        )
+        written.append(run_path)
+    return written
+
+
+def summarise_figure(benchmark: Benchmark, figure: Figure, parts: Sequence[ScoredRun]) -> list[Row]:
+    """The rows of a figure: the same means and intervals as in a table by these facets."""
+    located = [
+        msgspec.structs.replace(part, rows=located_rows)
+        for part in parts
+        # Some runs, or some samples of a run, may lack a facet that others have.
+        if (located_rows := tuple(item for item in part.rows if set(figure.facets) <= item[0].facets.keys()))
+    ]
+    rows = [row for part in merge_tasks(located) for row in summarise(part, benchmark, figure.facets)]
+    return [row for row in rows if all(row.group.values())]
+
+
+def draw_bars(
+    context: FigureContext, benchmark: Benchmark, rows: Sequence[Row], path: Path, *, facet: str, title: str
+) -> None:
+    """One bar per level and run, with the interval of the table; a level that a run lacks is marked."""
+    style = context.style
+    pyplot = load_pyplot(style)
+    levels = order_levels(benchmark, facet, {row.group[facet] for row in rows})
+    runs = context.sort({row.run for row in rows})
+    thickness = 0.84 / len(runs)
+    height = 1.0 + 0.13 * len(runs) + len(levels) * max(0.2, 0.105 * len(runs))
+    figure, axes = pyplot.subplots(figsize=(style.inches, height), layout="constrained")
+    for number, run in enumerate(runs):
+        by_level = {row.group[facet]: row for row in rows if row.run == run}
+        for index, level in enumerate(levels):
+            row = by_level.get(level)
+            y = index - 0.42 + thickness * (number + 0.5)
+            if row is None or row.value is None:
+                note = "not asked" if row is None else "no score"
+                axes.text(0.8, y, note, fontsize=style.font_size - 2.5, color="#6b7480", va="center")
+                continue
+            axes.barh(y, row.value, height=thickness * 0.9, color=context.colors[run])
+            end = row.value
+            if row.interval:
+                axes.plot(row.interval, (y, y), color="#1c2430", linewidth=0.9, solid_capstyle="butt")
+                end = max(end, row.interval[1])
+            axes.annotate(
+                f"{row.value:.1f}", (end, y), xytext=(2, 0), textcoords="offset points", va="center",
+                fontsize=style.font_size - 2.5, color="#4a5568", annotation_clip=False,
+            )  # fmt: skip
+    axes.set_yticks(range(len(levels)), [_label_level(style, rows, facet, level) for level in levels])
+    axes.set_ylim(len(levels) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    _set_scale(axes, rows)
+    handles = [
+        pyplot.Rectangle((0, 0), 1, 1, color=context.colors[run], label=style.label(context.names[run]))
+        for run in runs
+    ]
+    handles += _mark_chance(axes, rows)
+    axes.set_xlabel(style.label("score, with 95 % interval"))
+    columns = 1 if style.width == "column" else 3
+    figure.legend(handles=handles, frameon=False, loc="outside upper left", ncols=columns)
+    axes.set_title(style.label(title), loc="left")
+    _write_caption(figure, context, rows)
+    save_figure(pyplot, figure, path, exact=True)
+
+
+def _label_level(style: FigureStyle, rows: Sequence[Row], facet: str, level: str) -> str:
+    sizes = {row.n for row in rows if row.group[facet] == level}
+    span = f"{min(sizes):,}" if len(sizes) == 1 else f"{min(sizes):,}–{max(sizes):,}"
+    return f"{style.label(level, 28)}\nn = {span}"
+
+
+def _set_scale(axes: Any, rows: Sequence[Row]) -> None:
+    """From 0 to the top of the scale, unless values leave it."""
+    values = [row.value for row in rows if row.value is not None]
+    if values and min(values) >= 0 and max(values) <= 100:
+        axes.set_xlim(0, 100 if max(values) > 10 else None)
+
+
+def _mark_chance(axes: Any, rows: Sequence[Row]) -> list[Any]:
+    levels = {round(row.chance, 6) for row in rows if row.chance is not None}
+    if len(levels) != 1:
+        return []
+    return [axes.axvline(levels.pop(), color="#4a5568", linestyle=":", linewidth=1, label="guessing")]
+
+
+def _write_caption(figure: Any, context: FigureContext, rows: Sequence[Row], more: str = "") -> None:
+    text = context.style.wrap(context.style.label(f"{context.describe(rows)} {more}".strip(), 2_000))
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=context.style.font_size - 2, color="#4a5568")
+
+
+def draw_heatmap(
+    context: FigureContext,
+    benchmark: Benchmark,
+    rows: Sequence[Row],
+    path: Path,
+    *,
+    facets: tuple[str, str],
+    title: str,
+) -> None:
+    """One cell per pair of levels with its score and n; hatched where nothing was asked."""
+    style = context.style
+    pyplot = load_pyplot(style)
+    down, across = facets
+    ys = order_levels(benchmark, down, {row.group[down] for row in rows})
+    xs = order_levels(benchmark, across, {row.group[across] for row in rows})
+    cells = {(row.group[down], row.group[across]): row for row in rows}
+    wide = len(xs) > 7
+    inches = 7.0 if wide else style.inches
+    figure, axes = pyplot.subplots(figsize=(inches, 1.5 + 0.3 * len(ys)), layout="constrained")
+    axes.set_facecolor("white")
+    colors = pyplot.get_cmap(MAP)
+    for i, y in enumerate(ys):
+        for j, x in enumerate(xs):
+            row = cells.get((y, x))
+            box: dict[str, Any] = {"xy": (j - 0.5, i - 0.5), "width": 1, "height": 1}
+            if row is None or row.value is None:
+                patch = pyplot.Rectangle(
+                    **box, facecolor="white", edgecolor="#9aa3ad", hatch="////", linewidth=0
+                )
+                axes.add_patch(patch)
+                continue
+            share = min(max(row.value / 100, 0.0), 1.0)
+            axes.add_patch(pyplot.Rectangle(**box, facecolor=colors(share), edgecolor="white", linewidth=0.5))
+            if len(xs) <= _MOST_CELLS:
+                ink = "black" if share > 0.5 else "white"
+                text_style: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}
+                axes.text(j, i - 0.14, f"{row.value:.0f}", fontsize=style.font_size - 1, **text_style)
+                axes.text(j, i + 0.28, f"n {row.n}", fontsize=style.font_size - 3.5, **text_style)
+    axes.set_xlim(-0.5, len(xs) - 0.5)
+    axes.set_ylim(len(ys) - 0.5, -0.5)
+    labels = [style.label(x, 16) for x in xs]
+    axes.set_xticks(range(len(xs)), labels, rotation=90 if len(xs) > 10 else 0)
+    axes.set_yticks(range(len(ys)), [style.label(y, 16) for y in ys])
+    axes.set_xlabel(style.label(across))
+    axes.set_ylabel(style.label(down))
+    axes.grid(visible=False)
+    axes.set_title(style.label(f"{title}, {context.names[rows[0].run]}"), loc="left", wrap=True)
+    scale = pyplot.cm.ScalarMappable(pyplot.Normalize(0, 100), MAP)
+    figure.colorbar(scale, ax=axes, shrink=0.85, label="score")
+    sizes = [row.n for row in rows]
+    span = f"{min(sizes)}" if min(sizes) == max(sizes) else f"{min(sizes)} to {max(sizes)}"
+    _write_caption(figure, context, rows, f"Each cell: n = {span}. Hatched: not asked.")
+    save_figure(pyplot, figure, path, exact=True)

@@ -4,24 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.table import Cell, Row, Table
+from vivant.judging.biases import JudgeBias, measure_biases
 from vivant.judging.calibration import (
     METRICS,
     CalibratedJudge,
     CalibrationAgreement,
     CalibrationValue,
-    JudgeBias,
     compare_judges,
+    compare_ratings,
     join_scores,
     measure_agreement,
-    measure_biases,
 )
 from vivant.judging.human_scores import HumanScores
 from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
+from vivant.metrics.panel_weights import weigh_panel
 from vivant.runs.run import Run
 
+_FEWEST_COMMON = 20
+"""Answers that all judges and people scored, below which no weights are fitted."""
 _TITLES = ("Pearson", "Spearman", "cosine", "MSE", "MAE", "kappa")
 
 
@@ -43,8 +48,41 @@ def build_judge_tables(
                 ),
             )
         )
+        tables += _panel(judged)
     tables.append(_biases(measure_biases(judged, runs, protocol)))
     return tables
+
+
+def _panel(judged: Sequence[CalibratedJudge]) -> list[Table]:
+    """Judges as one panel, all alike and weighted by agreement, on the answers that all of them judged."""
+    ratings = [{(item.sample, item.model): item for item in judge.items} for judge in judged]
+    common = [key for key in ratings[0] if all(key in other for other in ratings[1:])]
+    if len(common) < _FEWEST_COMMON:
+        return []
+    scores = np.array([[own[key].judge for own in ratings] for key in common])
+    people = [ratings[0][key].people for key in common]
+    samples = [sample for sample, _ in common]
+    weighed = weigh_panel(scores, people, samples)
+    panels = (("equal", scores.mean(axis=1)), ("by agreement", weighed.scores))
+    values = [(name, compare_ratings(panel.tolist(), people, samples)) for name, panel in panels]
+    each = ", ".join(
+        f"{judge.judge} ({judge.fingerprint[:8]}) {weight:.2f}"
+        for judge, weight in zip(judged, weighed.weights, strict=True)
+    )
+    return [
+        Table(
+            title="The judges as a panel",
+            columns=("weights", "n", *_TITLES),
+            body=tuple(
+                (name, len(common), *(_format_value(figures[metric]) for metric in METRICS))
+                for name, figures in values
+            ),
+            notes=(
+                f"By agreement: {each}. Each answer is scored with weights fitted on other answers. "
+                "`vivant table --corrected-by` uses these weights.",
+            ),
+        )
+    ]
 
 
 def _format_value(figure: CalibrationValue) -> str | None:
@@ -81,6 +119,9 @@ def _agreement(
     notes = [
         "In brackets: 95 % intervals by resampling samples. A dash: the figures do not vary, or are too few."
     ]
+    if human.scale is not None:
+        low, high = human.scale
+        notes.append(f"People scored from {low:g} to {high:g}; all figures are on the judge's scale.")
     notes += [f"† {source}." for source in dict.fromkeys(figure.source for figure in figures)]
     notes += [
         f"{judge.judge} ({judge.fingerprint[:8]}): {judge.unmatched} answers that it judged have no score by people."

@@ -15,7 +15,8 @@ from vivant.runs.run import Run
 
 
 class UsageSummary(Struct, frozen=True, kw_only=True):
-    """Sums over the requests that a server answered; replies from the cache cost nothing and are left out."""
+    """Sums over the requests that a server answered, or refused with a count of tokens. Replies from the cache cost
+    nothing and are left out."""
 
     requests: int = 0
     tokens_in: int = 0
@@ -23,7 +24,7 @@ class UsageSummary(Struct, frozen=True, kw_only=True):
     tokens_thinking: int = 0
     """Those of `tokens_out` that are thoughts, as far as the server says so."""
     reported: bool = False
-    """Whether every reply came with its tokens."""
+    """Whether every answer came with its tokens."""
     price: Price | None = None
     cost: float | None = None
     cost_thinking: float = 0.0
@@ -48,7 +49,7 @@ class UsageSummary(Struct, frozen=True, kw_only=True):
             words += f"; {cost}"
             if self.cost_thinking:
                 words += f", of it {self.cost_thinking:.4f} {self.price.currency} for thoughts"
-        return words + "."
+        return words + ("." if self.reported else ", as far as the server says.")
 
 
 def sum_usage(records: Iterable[Record], price: Price | None = None) -> UsageSummary:
@@ -63,10 +64,12 @@ def sum_usage(records: Iterable[Record], price: Price | None = None) -> UsageSum
     reported = True
     for record in records:
         reply = record.reply
-        if record.cached or reply.status not in ("ok", "truncated"):
+        counted = (reply.tokens_in, reply.tokens_out)
+        answered = reply.status in ("ok", "truncated")
+        if record.cached or (not answered and counted == (None, None)):
             continue
         requests += 1
-        reported = reported and reply.tokens_in is not None and reply.tokens_out is not None
+        reported = reported and not (answered and None in counted)
         usage = TokenUsage(reply.tokens_in or 0, reply.tokens_out or 0)
         sent, written, thoughts = (
             sent + usage.sent,
@@ -89,7 +92,7 @@ def sum_usage(records: Iterable[Record], price: Price | None = None) -> UsageSum
     )
 
 
-def describe_usage(run: Run) -> str:
-    """What a run took, in one line."""
-    price = find_price_by_name(run.model, run.manifest.server)
+def describe_usage(run: Run, prices: str | None = None) -> str:
+    """What a run took, in one line; `prices` is a file of the user's (`--prices`)."""
+    price = find_price_by_name(run.model, run.manifest.server, prices)
     return sum_usage(read_log(run.dir.log_file), price).format()

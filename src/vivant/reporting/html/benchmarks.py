@@ -4,50 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
-from msgspec import structs
-
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Figure, ScoredRun
-from vivant.benchmarks.summary import natural, summarise
+from vivant.benchmarks.summary import natural, order_levels, summarise
 from vivant.core.errors import VivantError
 from vivant.core.table import Row, Table
-from vivant.reporting.figures import merge_tasks
-from vivant.reporting.html.blocks import Block, FigureRow, Heading, Paragraph, TableBlock
-from vivant.reporting.html.leaderboard import plot_point
+from vivant.reporting.board.submission import slugify
+from vivant.reporting.figures import summarise_figure
+from vivant.reporting.html.blocks import Block, Details, FigureRow, Heading, Paragraph, TableBlock
+from vivant.reporting.html.drawing import Drawing, draw_bars, draw_heatmap, draw_scatter
+from vivant.reporting.html.leaderboard import draw_tasks, list_rankings, plot_point
 from vivant.reporting.html.report_data import ReportData
 from vivant.reporting.html.sections import build_protocol_differences
-from vivant.reporting.html.svg import BarGroup, draw_bars, draw_heatmap, draw_scatter
+from vivant.reporting.html.svg import BarGroup
 from vivant.runs.overview import list_published_rows
 
+_FEW_TASKS = 3
 _MAX_GROUPS = 40
 """A bar figure with more groups than this is no figure; the table has them all."""
 
 
 def build_benchmark(data: ReportData, name: str) -> list[Block]:
-    """Build the figures first, then the tables, the first of them unfolded."""
+    """Build the figures first, then the tables, folded."""
     benchmark = registry.get(name)
     parts = [part for part in data.parts if part.task.partition("/")[0] == name]
-    blocks: list[Block] = [Paragraph(benchmark.summary)] if benchmark.summary else []
-    if len(data.tasks(name)) > 3:
-        blocks += [Heading("Profile over the tasks"), _draw_profile(data, name)]
+    tasks = data.tasks(name)
+    figures: list[Block] = [Paragraph(benchmark.summary)] if benchmark.summary else []
+    if len(tasks) > _FEW_TASKS:
+        figures += [Heading("All tasks"), _draw_profile(data, name)]
+        figures.append(Details(f"Each of the {len(tasks)} tasks", draw_tasks(data, tasks)))
+    else:
+        figures += draw_tasks(data, tasks)
     for figure in _choose_figures(benchmark, parts):
         chosen = [p for p in parts if not figure.tasks or p.task.partition("/")[2] in figure.tasks]
-        blocks += _build_figure(data, benchmark, figure, chosen)
+        figures += _build_figure(data, benchmark, figure, chosen)
+    tables = list_rankings(data, tasks)
     restricted = data.selections[name].restrict(benchmark)
-    for number, (short, title) in enumerate(benchmark.tables.layouts.items()):
+    for short, title in benchmark.tables.layouts.items():
         try:
             table = benchmark.tables.build(restricted, short, parts, data.protocol)
         except VivantError as error:
             # A table about people or pictures that these runs do not have is no reason to lose the others.
-            blocks.append(Paragraph(f"{title}: not drawn. ", str(error), "absent"))
+            tables.append(Paragraph(f"{title}: not drawn. ", str(error), "absent"))
             continue
         if table.body and short in benchmark.tables.scatters:
-            blocks += _build_scatter(table, *benchmark.tables.scatters[short])
+            figures += _build_scatter(name, table, *benchmark.tables.scatters[short])
         if table.body:
-            blocks.append(TableBlock(table, folded=number > 0))
-    blocks += _build_published(data, benchmark, parts)
-    return [*blocks, *build_protocol_differences(data, parts)]
+            tables.append(TableBlock(table, folded=True, caption=False))
+    tables += _build_published(data, benchmark, parts)
+    return [*figures, Heading("Tables"), *tables, *build_protocol_differences(data, parts)]
+
+
+def describe_benchmark(data: ReportData, name: str) -> str:
+    """What a folded section holds, in a line."""
+    tasks = data.tasks(name)
+    samples = sum(max(row.n + row.errors + row.truncated for row in data.ranking(task)) for task in tasks)
+    noun = "task" if len(tasks) == 1 else "tasks"
+    return f"{len(tasks)} {noun}, {samples:,} questions: figures and tables"
 
 
 def _build_published(data: ReportData, benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Block]:
@@ -113,37 +126,30 @@ def _choose_figures(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> Sequenc
 def _build_figure(
     data: ReportData, benchmark: Benchmark, figure: Figure, parts: Sequence[ScoredRun]
 ) -> list[Block]:
-    # Some runs, or some samples of a run, may lack a facet that others have.
-    located = [
-        structs.replace(part, rows=found)
-        for part in parts
-        if (found := tuple(row for row in part.rows if set(figure.facets) <= row[0].facets.keys()))
-    ]
-    if not located:
-        return []
-    rows = [row for part in merge_tasks(located) for row in summarise(part, benchmark, figure.facets)]
-    rows = [row for row in rows if all(row.group.values())]
+    rows = summarise_figure(benchmark, figure, parts)
     if not rows:
         return []
     title = Heading(figure.title)
     if len(figure.facets) == 1:
-        groups = _group_bars(data, rows, figure.facets[0])
+        groups = _group_bars(data, benchmark, rows, figure.facets[0])
         if len(groups) > _MAX_GROUPS:
             return []
-        return [title, draw_bars(groups, f"{benchmark.title}: {figure.title}")]
+        name = f"{benchmark.name}-{figure.name}"
+        return [title, draw_bars(name, groups, f"{benchmark.title}: {figure.title}")]
     down, across = figure.facets[0], figure.facets[1]
-    ys = sorted({row.group[down] for row in rows}, key=natural)
-    xs = sorted({row.group[across] for row in rows}, key=natural)
+    ys = order_levels(benchmark, down, {row.group[down] for row in rows})
+    xs = order_levels(benchmark, across, {row.group[across] for row in rows})
     figures = []
     for run in dict.fromkeys(row.run for row in rows):
-        values = {(row.group[down], row.group[across]): row.value for row in rows if row.run == run}
+        values = {(row.group[down], row.group[across]): (row.value, row.n) for row in rows if row.run == run}
         label = f"{figure.title}: {data.names[run]}"
-        figures.append((data.names[run], draw_heatmap(ys, xs, values, label)))
+        name = slugify(benchmark.name, figure.name, run)
+        figures.append((data.names[run], draw_heatmap(name, ys, xs, values, label)))
     axes = Paragraph(f"Down: {down}. Across: {across}.", css_class="axes")
     return [title, axes, FigureRow(figures)]
 
 
-def _build_scatter(table: Table, across: str, up: str) -> list[Block]:
+def _build_scatter(name: str, table: Table, across: str, up: str) -> list[Block]:
     """A point per line of a table that has both figures; published lines, with a dagger, are hollow."""
     x, y = table.columns.index(across), table.columns.index(up)
     points = [
@@ -154,21 +160,21 @@ def _build_scatter(table: Table, across: str, up: str) -> list[Block]:
     if not points:
         return []
     title = f"{up} against {across}"
-    return [Heading(title), draw_scatter(points, f"{table.title}: {title}", across, up)]
+    return [Heading(title), draw_scatter(slugify(name, title), points, f"{table.title}: {title}", across, up)]
 
 
-def _draw_profile(data: ReportData, name: str) -> Markup:
+def _draw_profile(data: ReportData, name: str) -> Drawing:
     """All tasks of a benchmark as bars: where each run is strong."""
     groups = []
     for task in data.tasks(name):
         rows = sorted(data.ranking(task), key=lambda row: data.color(row.run))
         points = tuple(plot_point(data, row) for row in rows)
         groups.append(BarGroup(label=task.partition("/")[2], points=points))
-    return draw_bars(groups, f"{registry.get(name).title}: scores by task")
+    return draw_bars(f"{name}-tasks", groups, f"{registry.get(name).title}: scores by task")
 
 
-def _group_bars(data: ReportData, rows: Sequence[Row], facet: str) -> list[BarGroup]:
+def _group_bars(data: ReportData, benchmark: Benchmark, rows: Sequence[Row], facet: str) -> list[BarGroup]:
     return [
         BarGroup(label=name, points=tuple(plot_point(data, row) for row in rows if row.group[facet] == name))
-        for name in sorted({row.group[facet] for row in rows}, key=natural)
+        for name in order_levels(benchmark, facet, {row.group[facet] for row in rows})
     ]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.metadata import version
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from jinja2 import Environment
 from markupsafe import Markup
@@ -15,6 +15,10 @@ from msgspec import Struct
 
 from vivant.core.table import Table, format_cell, is_numeric_column
 from vivant.core.templates import template_environment
+
+if TYPE_CHECKING:
+    from vivant.reporting.html.drawing import Drawing
+    from vivant.reporting.html.matrix_table import MatrixBlock
 
 _LONG_TABLE = 40
 _LONG_CELL = 400
@@ -67,7 +71,7 @@ class FigureRow(Struct, frozen=True):
     """Figures with their captions, side by side."""
 
     kind: ClassVar[str] = "figures"
-    figures: Sequence[tuple[str, Markup]]
+    figures: Sequence[tuple[str, Drawing]]
 
 
 class Details(Struct, frozen=True):
@@ -76,6 +80,13 @@ class Details(Struct, frozen=True):
     kind: ClassVar[str] = "details"
     summary: str
     blocks: Sequence[Block]
+
+
+class SideBySide(Struct, frozen=True):
+    """Columns of blocks, where the page is wide enough; else one below the other."""
+
+    kind: ClassVar[str] = "columns"
+    columns: Sequence[Sequence[Block]]
 
 
 class TableBlock(Struct, frozen=True):
@@ -110,8 +121,11 @@ def _shorten(text: str) -> str:
     return text if len(text) <= _LONG_CELL else f"{text[:_LONG_CELL]}… ({len(text):,} characters)"
 
 
-Block = Heading | Paragraph | BulletList | DefinitionList | FigureRow | Details | TableBlock | Markup
-"""Markup is an SVG figure from `vivant.reporting.html.svg`."""
+Block: TypeAlias = (
+    "Heading | Paragraph | BulletList | DefinitionList | FigureRow | Details | SideBySide | TableBlock"
+    " | Markup | Drawing | MatrixBlock"
+)
+"""Markup is an SVG figure from `vivant.reporting.html.svg`, a drawing is one that can be downloaded."""
 
 
 class Section(Struct, frozen=True):
@@ -120,12 +134,14 @@ class Section(Struct, frozen=True):
     anchor: str
     heading: str
     blocks: Sequence[Block]
+    summary: str = ""
+    """Where there is one, the section is folded, and this stands beside its heading."""
 
 
 def render_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
     """Render one self-contained HTML file: no network, no script."""
     return (
-        _environment()
+        page_environment()
         .get_template("page.html")
         .render(
             title=title,
@@ -138,7 +154,8 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
+    """Templates of the report and the leaderboard, with every value escaped."""
     return template_environment(
         "vivant.reporting",
         autoescape=True,

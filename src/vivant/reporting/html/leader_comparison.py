@@ -1,8 +1,8 @@
-"""On each task the best run against each other, sample by sample, with Holm's correction within each benchmark."""
+"""On each task the best model against each other run, sample by sample, with Holm's correction within a benchmark."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from vivant.metrics.paired import holm_within, paired_difference
 
 
 class LeaderComparison(Struct, frozen=True, kw_only=True):
-    """The best run of a task and another one."""
+    """The best model of a task and another run."""
 
     task: str
     best: str
@@ -32,12 +32,20 @@ class LeaderComparison(Struct, frozen=True, kw_only=True):
 
     @property
     def is_significant(self) -> bool:
-        """Whether the lead is more than chance, at the level of 5 %."""
-        return self.adjusted is not None and self.adjusted < 0.05
+        """Whether the lead is more than chance, at the level of 5 %, after correction."""
+        return self.lead > 0 and self.adjusted is not None and self.adjusted < 0.05
 
 
-def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[LeaderComparison]:
-    """Compare the best run with each other run on every task, the nearest rival first."""
+def compare_leaders(
+    parts: Sequence[ScoredRun], rows: Sequence[Row], contestants: Collection[str] = ()
+) -> list[LeaderComparison]:
+    """Compare the best model with each other run on every task, the nearest rival first.
+
+    Args:
+        parts: The runs, scored.
+        rows: One row per run and task.
+        contestants: The runs that may lead. Where none of them has a task, the best run of all does.
+    """
     comparisons: list[LeaderComparison] = []
     for task in dict.fromkeys(part.task for part in parts):
         by_run = {part.run: part for part in parts if part.task == task}
@@ -45,10 +53,13 @@ def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[Lea
             (row for row in rows if row.task == task and row.value is not None),
             key=lambda row: -(row.value or 0.0),
         )
+        best = next((row for row in order if row.run in contestants), order[0] if order else None)
         comparisons += [
             comparison
-            for row in order[1:]
-            if (comparison := _compare(by_run[order[0].run], by_run[row.run])) is not None
+            for row in order
+            if best is not None
+            and row is not best
+            and (comparison := _compare(by_run[best.run], by_run[row.run])) is not None
         ]
     families = [name_family(comparison.task) for comparison in comparisons]
     adjusted = holm_within([comparison.p for comparison in comparisons], families)

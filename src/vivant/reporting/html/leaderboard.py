@@ -1,16 +1,16 @@
-"""The leaderboard: a figure and a ranking per task, and the tests of the leads."""
+"""A figure and a ranking per task, and the tests of the leads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
-
 from vivant.benchmarks import registry
 from vivant.core.table import Cell, Row, Table
-from vivant.reporting.html.blocks import Block, Details, Heading, Paragraph, TableBlock
+from vivant.reporting.board.submission import slugify
+from vivant.reporting.html.blocks import Block, Heading, Paragraph, TableBlock
+from vivant.reporting.html.drawing import Drawing, draw_forest
 from vivant.reporting.html.report_data import ReportData
-from vivant.reporting.html.svg import PlotPoint, draw_forest
+from vivant.reporting.html.svg import PlotPoint
 
 _BEST_PUBLISHED = 6
 _LEGEND = (
@@ -19,38 +19,21 @@ _LEGEND = (
 )
 
 
-def build_leaderboard(data: ReportData) -> list[Block]:
-    """A figure and a table per task; those of benchmarks with many tasks are folded."""
-    blocks: list[Block] = [Paragraph(_LEGEND)]
-    for benchmark in data.benchmarks:
-        tasks = data.tasks(benchmark)
-        blocks.append(Heading(registry.get(benchmark).title))
-        if len(tasks) > 1:
-            blocks.append(TableBlock(_task_matrix(data, tasks), caption=False, folded=False))
-        details: list[Block] = []
-        for task in tasks:
-            details.append(Heading(f"{task}: {registry.of_task(task).task(task).title}", level=4))
-            details += [_draw_task(data, task), TableBlock(_ranking_table(data, task), caption=False)]
-        blocks += [Details(f"Each of the {len(tasks)} tasks", details)] if len(tasks) > 3 else details
-    return [*blocks, *_lead_tests(data)]
-
-
-def _task_matrix(data: ReportData, tasks: Sequence[str]) -> Table:
-    """All tasks of a benchmark at a glance."""
-    names = list(dict.fromkeys(data.names[row.run] for task in tasks for row in data.ranking(task)))
-    body: list[tuple[Cell, ...]] = []
+def draw_tasks(data: ReportData, tasks: Sequence[str]) -> list[Block]:
+    """A figure per task: scores with their intervals, beside the best published ones."""
+    blocks: list[Block] = [Paragraph(_LEGEND, css_class="axes")]
     for task in tasks:
-        by_name = {data.names[row.run]: row for row in data.ranking(task)}
-        cells = [_score_with_interval(by_name.get(name)) for name in names]
-        n = max(row.n for row in by_name.values())
-        body.append((task.partition("/")[2], data.chance_level(task), *cells, n))
-    return Table(title="All tasks", columns=("task", "chance", *names, "n"), body=tuple(body))
+        blocks += [Heading(f"{task}: {registry.of_task(task).task(task).title}"), draw_task(data, task)]
+        blocks += [Paragraph(note, css_class="axes") for note in data.stops.get(task, ())]
+    return blocks
 
 
-def _score_with_interval(row: Row | None) -> str:
-    if row is None or row.value is None:
-        return "–"
-    return f"{row.value:.1f}" + (f" [{row.interval[0]:.0f}, {row.interval[1]:.0f}]" if row.interval else "")
+def list_rankings(data: ReportData, tasks: Sequence[str]) -> list[Block]:
+    """All runs and published rows of each task as tables, folded, and the tests of the leads."""
+    blocks: list[Block] = [
+        TableBlock(_ranking_table(data, task), caption=False, folded=True) for task in tasks
+    ]
+    return [*blocks, *_lead_tests(data, tasks)]
 
 
 def _published_rows(data: ReportData, task: str) -> list[Row]:
@@ -65,11 +48,13 @@ def plot_point(data: ReportData, row: Row) -> PlotPoint:
         value=row.value,
         interval=row.interval,
         color=data.color(row.run),
+        reference=row.run not in data.contestants,
         note=f"n = {row.n}",
     )
 
 
-def _draw_task(data: ReportData, task: str) -> Markup:
+def draw_task(data: ReportData, task: str) -> Drawing:
+    """The runs on one task, people and the best published figures."""
     points = [plot_point(data, row) for row in data.ranking(task)]
     published = _published_rows(data, task)
     people = [row for row in published if row.model.lower() == "human"]
@@ -83,7 +68,8 @@ def _draw_task(data: ReportData, task: str) -> Markup:
         )
         for row in best
     ]
-    return draw_forest(points, f"Scores on {task} with 95 % intervals", data.chance_level(task))
+    name = slugify(task, "scores")
+    return draw_forest(name, points, f"Scores on {task} with 95 % intervals", data.chance_level(task))
 
 
 def _ranking_table(data: ReportData, task: str) -> Table:
@@ -134,9 +120,10 @@ def _correct_for_chance(value: float | None, chance: float | None, scale: float)
     return (value - chance) / (scale - chance) * 100
 
 
-def _lead_tests(data: ReportData) -> list[Block]:
-    """The leads of the best runs, tested."""
-    if not data.comparisons:
+def _lead_tests(data: ReportData, tasks: Sequence[str]) -> list[Block]:
+    """The leads of the best models, tested."""
+    comparisons = [comparison for comparison in data.comparisons if comparison.task in tasks]
+    if not comparisons:
         return []
     body = tuple(
         (
@@ -149,10 +136,10 @@ def _lead_tests(data: ReportData) -> list[Block]:
             c.detectable,
             c.n,
         )
-        for c in data.comparisons
+        for c in comparisons
     )
     table = Table(
-        title="The best run against each other",
+        title="Is the best model really better? The best against each other run",
         columns=("task", "best", "other", "lead", "95 % interval", "p (Holm)", "could have shown", "samples"),
         body=body,
         notes=(
@@ -160,4 +147,4 @@ def _lead_tests(data: ReportData) -> list[Block]:
             "shown: the lead that such data would have shown four times out of five.",
         ),
     )
-    return [Heading("Is the best run really better?"), TableBlock(table, folded=len(body) > 12)]
+    return [TableBlock(table, caption=False, folded=True)]

@@ -11,39 +11,99 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
+from vivant.core.table import Table
 from vivant.reporting.html import sections
-from vivant.reporting.html.benchmarks import build_benchmark
-from vivant.reporting.html.blocks import Block, BulletList, Heading, Paragraph, Section, render_page
-from vivant.reporting.html.findings import describe_findings, describe_limits
-from vivant.reporting.html.leaderboard import build_leaderboard
+from vivant.reporting.html.benchmarks import build_benchmark, describe_benchmark
+from vivant.reporting.html.blocks import (
+    Block,
+    BulletList,
+    Details,
+    Heading,
+    Paragraph,
+    Section,
+    SideBySide,
+    TableBlock,
+    render_page,
+)
+from vivant.reporting.html.findings import describe_comparison, describe_findings
+from vivant.reporting.html.limits import describe_limits
+from vivant.reporting.html.matrix_table import build_matrix_block
 from vivant.reporting.html.report_data import ReportData, gather_report_data
 from vivant.runs.run import Run, RunLike, load_runs
 
+_LIMITS = 5
+"""So many doubts stand on the first screen; others are folded."""
+_LONGEST_TITLE = 48
+"""Characters of names in the title; more models are counted. The line below names them."""
 
-def build_report(runs: Sequence[Run], protocol: Protocol | None = None, title: str = "") -> str:
+
+def build_report(
+    runs: Sequence[Run], protocol: Protocol | None = None, title: str = "", corrected: Table | None = None
+) -> str:
     """Build a report as HTML text; the same runs give the same text but for the time in its footer.
 
     Args:
         runs: the runs to report on.
         protocol: how replies are scored, `paper` or `strict`; by default the first that all benchmarks have.
         title: the page's title; by default the models and benchmarks.
+        corrected: judges' scores corrected by people's, where people scored a part.
     """
     data = gather_report_data(runs, protocol)
     parts = [
-        Section("summary", "In words", _build_summary(data)),
-        Section("leaderboard", "Leaderboard", build_leaderboard(data)),
-        *(Section(name, registry.get(name).title, build_benchmark(data, name)) for name in data.benchmarks),
-        Section("failures", "Errors and unread answers", sections.build_failures(data)),
-        Section("effort", "Tokens and time", sections.build_effort(data)),
-        Section("settings", "Settings", sections.build_settings(data)),
-        Section("repeat", "How to repeat it", sections.build_repetition(data)),
-        Section("reading", "How to read this", [Paragraph(text) for text in _READING]),
+        Section("summary", "Scores", _build_summary(data)),
+        *(
+            Section(
+                name,
+                registry.get(name).title,
+                build_benchmark(data, name),
+                summary=describe_benchmark(data, name),
+            )
+            for name in data.benchmarks
+        ),
+        *(
+            []
+            if corrected is None
+            else [
+                Section(
+                    "corrected",
+                    "Judge corrected by people",
+                    [TableBlock(corrected)],
+                    summary="what people would have scored",
+                )
+            ]
+        ),
+        Section(
+            "failures",
+            "Errors and unread answers",
+            sections.build_failures(data),
+            summary="what has no score, and how the others were read",
+        ),
+        Section("effort", "Tokens and time", sections.build_effort(data), summary="per run, with cost"),
+        Section(
+            "settings", "Settings", sections.build_settings(data), summary="what runs share, and what differs"
+        ),
+        Section(
+            "repeat",
+            "How to repeat it",
+            sections.build_repetition(data),
+            summary="commands, versions, fingerprints",
+        ),
+        Section(
+            "reading",
+            "How to read this",
+            [Paragraph(text) for text in _READING],
+            summary="scores, intervals, protocols",
+        ),
     ]
     return render_page(title or _default_title(data), _subtitle(data), parts)
 
 
 def write_report(
-    runs: RunLike | Sequence[RunLike], out: str | Path, protocol: Protocol | None = None, title: str = ""
+    runs: RunLike | Sequence[RunLike],
+    out: str | Path,
+    protocol: Protocol | None = None,
+    title: str = "",
+    corrected: Table | None = None,
 ) -> Path:
     """Read runs, write the report on them to one file, and return its path.
 
@@ -52,9 +112,10 @@ def write_report(
         out: the HTML file to write; folders above it are made.
         protocol: how replies are scored, `paper` or `strict`.
         title: the page's title; by default the models and benchmarks.
+        corrected: judges' scores corrected by people's, where people scored a part.
     """
     with _no_garbage_collection():
-        page = build_report(load_runs(runs), protocol, title)
+        page = build_report(load_runs(runs), protocol, title, corrected)
     file = Path(out)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -77,9 +138,12 @@ def _no_garbage_collection() -> Iterator[None]:
 
 
 def _default_title(data: ReportData) -> str:
-    models = list(dict.fromkeys(run.model for run in data.runs))
+    contestants = [run for run in data.runs if run.name in data.contestants] or data.runs
+    models = list(dict.fromkeys(run.model for run in contestants))
     names = [registry.get(name).title for name in data.benchmarks]
-    who = ", ".join(models) if len(models) <= 4 else f"{len(models)} models"
+    who = ", ".join(models)
+    if len(models) > 1 and len(who) > _LONGEST_TITLE:
+        who = f"{len(models)} models"
     return f"{who} on {', '.join(names)}"
 
 
@@ -90,10 +154,32 @@ def _subtitle(data: ReportData) -> str:
 
 
 def _build_summary(data: ReportData) -> list[Block]:
-    blocks: list[Block] = [Heading("What was found"), BulletList(describe_findings(data), "found")]
-    if limits := describe_limits(data):
-        blocks += [Heading("What cannot be concluded"), BulletList(limits, "doubts")]
-    return blocks
+    """The first screen: what was compared, the matrix, what to take from it, what cannot be concluded."""
+    best = _list_leaders(data)
+    columns: list[list[Block]] = [
+        [Heading("What to take from it"), BulletList(describe_findings(data), "found")]
+    ]
+    limits = describe_limits(data)
+    if limits:
+        columns.append([Heading("What cannot be concluded"), BulletList(limits[:_LIMITS], "doubts")])
+    if limits[_LIMITS:]:
+        more = limits[_LIMITS:]
+        columns[-1].append(Details(f"{len(more)} more", [BulletList(more, "doubts")]))
+    return [
+        Paragraph(describe_comparison(data), css_class="compared"),
+        build_matrix_block(data.matrix, best),
+        SideBySide(columns),
+    ]
+
+
+def _list_leaders(data: ReportData) -> set[tuple[str, str]]:
+    """Run and task of the models that are better than every other model, after correction."""
+    leaders: set[tuple[str, str]] = set()
+    for task in data.matrix.tasks:
+        rivals = [c for c in data.find_leads(task.task) if c.other in data.contestants]
+        if rivals and rivals[0].best in data.contestants and all(c.is_significant for c in rivals):
+            leaders.add((rivals[0].best, task.task))
+    return leaders
 
 
 _READING = (

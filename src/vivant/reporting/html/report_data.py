@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
@@ -12,10 +12,15 @@ from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Row
 from vivant.reporting.html.leader_comparison import LeaderComparison, compare_leaders
+from vivant.reporting.score_matrix import RunRows, ScoreMatrix, build_matrix
 from vivant.runs.overview import chance_levels, list_published_rows
 from vivant.runs.published_rows import PublishedSelection, list_selections, uses_mini
-from vivant.runs.run import NoJudgeError, Run, common_protocol
+from vivant.runs.run import Run, common_protocol
+from vivant.runs.run_scoring import NoJudgeError
+from vivant.runs.stopping_table import describe_stop, find_stopped
 
+_MAX_HELD = 300_000
+"""Of a task with more samples the rows stay on disk."""
 _MAX_RESCORED = 20_000
 """Up to so many samples the other protocol is scored too, only to say where the two differ."""
 
@@ -37,7 +42,12 @@ class ReportData(Struct, frozen=True, kw_only=True):
     names: dict[str, str]
     """What to call each run."""
     comparisons: tuple[LeaderComparison, ...]
-    """On each task, the best run against each other."""
+    """On each task, the best model against each other run."""
+    matrix: ScoreMatrix
+    contestants: frozenset[str]
+    """The runs that may lead: no baselines, no controls, no people."""
+    stops: dict[str, tuple[str, ...]]
+    """By task, what is to be said of runs that stopped early."""
     unscored: tuple[str, ...] = ()
     """Why runs, or tables, are left out: a sentence each."""
 
@@ -56,9 +66,24 @@ class ReportData(Struct, frozen=True, kw_only=True):
         return sorted(rows, key=lambda row: (row.value is None, -(row.value or 0.0)))
 
     def color(self, run: str) -> int:
-        """The number of a run's color; the same model has the same one in every figure."""
-        models = list(dict.fromkeys(self.names.values()))
+        """The number of a run's color among models, or among references; the same in every figure."""
+        models = list(
+            dict.fromkeys(
+                name
+                for other, name in self.names.items()
+                if (other in self.contestants) == (run in self.contestants)
+            )
+        )
         return models.index(self.names[run])
+
+    def best(self, task: str) -> Row | None:
+        """The best model on a task; a baseline where there is no model."""
+        rows = [row for row in self.ranking(task) if row.value is not None]
+        return next((row for row in rows if row.run in self.contestants), rows[0] if rows else None)
+
+    def find_leads(self, task: str) -> list[LeaderComparison]:
+        """The best model of a task against each other run."""
+        return [comparison for comparison in self.comparisons if comparison.task == task]
 
     def chance_level(self, task: str) -> float | None:
         """Of a task, where the runs agree on it."""
@@ -74,7 +99,7 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
     unscored: list[str] = []
     for run in runs:
         try:
-            parts += run.scores(protocol)
+            parts += [_hold_rows(part) for part in run.scores(protocol)]
             scored.append(run)
         except NoJudgeError as error:
             unscored.append(str(error))
@@ -82,19 +107,58 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
         raise UsageError(unscored[0] if unscored else "There is no run to report on")
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
     selections = list_selections(scored, "auto")
+    published = list_published_rows({part.task for part in parts}, (), selections)
+    own = {run.name: [row for row in rows if row.run == run.name] for run in scored}
+    matrix = build_matrix(
+        [RunRows(manifest=run.manifest, rows=own[run.name], key=run.name) for run in scored], published
+    )
+    contestants = frozenset(
+        run for entry in matrix.entries if entry.is_contestant for run in entry.runs.values()
+    )
+    parts.sort(key=lambda part: part.run not in contestants)
+    rows.sort(key=lambda row: row.run not in contestants)
     return ReportData(
         protocol=protocol,
         runs=tuple(scored),
         parts=tuple(parts),
         rows=tuple(rows),
         chance=chance_levels(parts),
-        published=tuple(list_published_rows({part.task for part in parts}, (), selections)),
+        published=tuple(published),
         selections=selections,
         other_values=_score_other(scored, "strict" if protocol == "paper" else "paper"),
         names=_name_runs(scored),
-        comparisons=tuple(compare_leaders(parts, rows)),
+        comparisons=tuple(compare_leaders(parts, rows, contestants)),
+        matrix=matrix,
+        contestants=contestants,
+        stops=_describe_stops(scored, parts),
         unscored=tuple(unscored),
     )
+
+
+def _hold_rows(part: ScoredRun) -> ScoredRun:
+    """A large run's rows in memory, without the prompts: sections read them dozens of times."""
+    if isinstance(part.rows, tuple) or len(part.rows) > _MAX_HELD:
+        return part
+    rows = tuple(
+        (sample, None if record is None else structs.replace(record, messages=()), score)
+        for sample, record, score in part.rows
+    )
+    return structs.replace(part, rows=rows)
+
+
+def _describe_stops(runs: Sequence[Run], parts: Sequence[ScoredRun]) -> dict[str, tuple[str, ...]]:
+    states = {(run.name, task): state for run in runs for task, state in find_stopped(run).items()}
+    notes: dict[str, tuple[str, ...]] = {}
+    for part in parts:
+        state = states.get((part.run, part.task))
+        if state is not None:
+            own = describe_stop(part, registry.of_task(part.task), state)
+            notes[part.task] = (*notes.get(part.task, ()), *own)
+    return notes
+
+
+_LONGEST_NAME = 200
+"""Characters of a model's name in a report; it is written there many times."""
 
 
 def _name_runs(runs: Sequence[Run]) -> dict[str, str]:
@@ -112,7 +176,8 @@ def _name_runs(runs: Sequence[Run]) -> dict[str, str]:
             (o.manifest.style, o.manifest.settings.list_distinctions()) != (run.manifest.style, words)
             for o in rivals
         )
-        names[run.name] = " · ".join([run.model, *(details if unique else [run.name])])
+        model = run.model if len(run.model) <= _LONGEST_NAME else f"{run.model[:_LONGEST_NAME]}…"
+        names[run.name] = " · ".join([model, *(details if unique else [run.name])])
     return names
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 from msgspec import Struct
 
 from vivant.reporting.html.markup import element
 
-COLORS = 8
+COLORS, GREYS = 8, 3
 _ROW_HEIGHT, _WIDTH, _VALUE_WIDTH = 22, 760, 118
 
 
@@ -22,6 +22,8 @@ class PlotPoint(Struct, frozen=True, kw_only=True):
     interval: tuple[float, float] | None = None
     color: int = 0
     published: bool = False
+    reference: bool = False
+    """A baseline, which is drawn grey."""
     note: str = ""
     """Shown when pointed at."""
 
@@ -55,6 +57,10 @@ def _axis(low: float, high: float) -> tuple[float, float, float]:
         step /= 2
     first = 0.0 if low >= 0 else -step * (int(-low / step) + 1)
     return first, first + step * (int((high - first) / step) + 1), step
+
+
+def _color_class(point: PlotPoint) -> str:
+    return f"r{point.color % GREYS}" if point.reference else str(point.color % COLORS)
 
 
 def _draw_text(x: float, y: float, value: str, **attributes: str | None) -> Markup:
@@ -136,9 +142,9 @@ def draw_forest(points: Sequence[PlotPoint], label: str, chance: float | None = 
         drawn = [_draw_text(left - 10, y + 4, _shorten(point.label), text_anchor="end", class_="label")]
         if point.interval is not None:
             a, b = scale(point.interval[0]), scale(point.interval[1])
-            drawn.append(_draw_line(a, y, b, y, f"whisker s{point.color % COLORS}"))
+            drawn.append(_draw_line(a, y, b, y, f"whisker s{_color_class(point)}"))
         if point.value is not None:
-            kind = "hollow" if point.published else f"f{point.color % COLORS}"
+            kind = "hollow" if point.published else f"f{_color_class(point)}"
             drawn.append(
                 element("circle", cx=f"{scale(point.value):.1f}", cy=f"{y:.1f}", r="4.5", class_=kind)
             )
@@ -154,7 +160,7 @@ def draw_forest(points: Sequence[PlotPoint], label: str, chance: float | None = 
 def draw_bars(groups: Sequence[BarGroup], label: str, chance: float | None = None) -> Markup:
     """A bar per value with its interval as a whisker, grouped; a legend above."""
     points = [point for group in groups for point in group.points]
-    names = list(dict.fromkeys((point.label, point.color) for point in points))
+    names = list(dict.fromkeys((point.label, _color_class(point)) for point in points))
     left = min(270.0, max([_text_width(_shorten(group.label)) for group in groups] + [60.0]) + 14)
     low, high, step = _axis(*_value_range(points, chance))
     scale = _Scale(low, high, left, _WIDTH - 50.0)
@@ -187,7 +193,7 @@ def _draw_bar(point: PlotPoint, group: str, scale: _Scale, y: float, thickness: 
             y=f"{y:.1f}",
             width=f"{max(b - a, 1):.1f}",
             height=f"{thickness - 1.5:.1f}",
-            class_=f"f{point.color % COLORS}",
+            class_=f"f{_color_class(point)}",
         ),
     ]
     end = scale(value)
@@ -201,16 +207,14 @@ def _draw_bar(point: PlotPoint, group: str, scale: _Scale, y: float, thickness: 
     return element("g", *parts)
 
 
-def _draw_legend(names: Sequence[tuple[str, int]], left: float) -> tuple[list[Markup], float]:
+def _draw_legend(names: Sequence[tuple[str, str]], left: float) -> tuple[list[Markup], float]:
     parts: list[Markup] = []
     x, y = left, 12.0
     for name, color in names:
         label = _shorten(name, 44)
         if x > left and x + _text_width(label) + 22 > _WIDTH:
             x, y = left, y + 17
-        parts.append(
-            element("rect", x=f"{x:.1f}", y=f"{y - 9:.1f}", width=10, height=10, class_=f"f{color % COLORS}")
-        )
+        parts.append(element("rect", x=f"{x:.1f}", y=f"{y - 9:.1f}", width=10, height=10, class_=f"f{color}"))
         parts.append(_draw_text(x + 15, y, label, class_="tick"))
         x += _text_width(label) + 34
     return parts, y
@@ -239,9 +243,12 @@ def draw_scatter(points: Sequence[tuple[str, float, float]], label: str, across:
 
 
 def draw_heatmap(
-    rows: Sequence[str], columns: Sequence[str], values: dict[tuple[str, str], float | None], label: str
+    rows: Sequence[str],
+    columns: Sequence[str],
+    values: Mapping[tuple[str, str], tuple[float | None, int]],
+    label: str,
 ) -> Markup:
-    """A cell per pair: pale for 0, full for 100, the figure inside; hatched where there is none."""
+    """A cell per pair, from its value and its n: pale for 0, full for 100; dashed where there is none."""
     left = max([_text_width(_shorten(row, 20)) for row in rows] + [30.0]) + 14
     cell = max(16.0, min(46.0, (_WIDTH - left) / max(1, len(columns))))
     parts: list[Markup] = []
@@ -259,12 +266,14 @@ def draw_heatmap(
         parts.append(_draw_text(left - 8, y + 15, _shorten(row, 20), text_anchor="end", class_="label"))
         for index, column in enumerate(columns):
             parts.append(
-                _draw_cell(values.get((row, column)), left + cell * index, y, cell, f"{row}, {column}")
+                _draw_cell(
+                    *values.get((row, column), (None, 0)), left + cell * index, y, cell, f"{row}, {column}"
+                )
             )
     return _draw_figure(top + 22.0 * len(rows) + 6, label, parts, max(left + cell * len(columns) + 4, 240))
 
 
-def _draw_cell(value: float | None, x: float, y: float, cell: float, name: str) -> Markup:
+def _draw_cell(value: float | None, n: int, x: float, y: float, cell: float, name: str) -> Markup:
     box = {"x": f"{x + 0.5:.1f}", "y": f"{y + 0.5:.1f}", "width": f"{cell - 1:.1f}", "height": "21"}
     if value is None:
         return element("g", element("title", f"{name}: no sample"), element("rect", **box, class_="none"))
@@ -274,4 +283,4 @@ def _draw_cell(value: float | None, x: float, y: float, cell: float, name: str) 
     if cell >= 22:
         strong = "tick strong" if share > 0.55 else "tick"
         number = _draw_text(x + cell / 2, y + 15, f"{value:.0f}", text_anchor="middle", class_=strong)
-    return element("g", element("title", f"{name}: {value:.1f}"), filled, number)
+    return element("g", element("title", f"{name}: {value:.1f}, n = {n}"), filled, number)

@@ -1,0 +1,193 @@
+"""Leaderboard and report in a real browser: every width, light and dark, filters, hostile text, accessibility."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import Browser, Page
+
+from tests.reporting.test_board import make_run
+from tests.support.browser_kit import open_browser, record_problems
+from tests.support.page_layout import WIDTHS, find_access_faults, find_layout_faults
+from vivant.engine.evaluation import evaluate
+from vivant.reporting.board.entries import BoardConfig, gather_sources
+from vivant.reporting.board.site import write_board
+from vivant.reporting.board.submission import Submission, write_submission
+from vivant.reporting.html import write_report
+
+EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202eevil\u2066"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A board of made-up runs, of baselines on a bundled benchmark with many tasks, and of somebody hostile."""
+    folder = tmp_path_factory.mktemp("board")
+    for name, right, weights in (("strong", 55, "open"), ("also-strong", 52, "closed"), ("weak", 20, "open")):
+        run = make_run(folder / "runs" / name, right, name)
+        stated = Submission(name=name, protocol="strict", contributor="Ann Example", weights=weights)  # type: ignore[arg-type]
+        write_submission(run, folder / "subs" / name, stated)
+    write_submission(
+        make_run(folder / "runs" / "evil", 33, "evil"),
+        folder / "subs" / "evil",
+        Submission(name=EVIL, protocol="strict", contributor=EVIL),
+    )
+    evaluate("mimic/thinking", "random", data=("mini",), out=str(folder / "subs" / "guess"))
+    sources, refused = gather_sources([folder / "subs"])
+    assert refused == []
+    return write_board(sources, folder / "site", BoardConfig(title="Ours"), refused=["x: no log"])
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on two models and two baselines, one of them hostile, with many tasks and a needle map."""
+    folder = tmp_path_factory.mktemp("report")
+    make_run(folder / "strong", 55, "provider/a-model-with-a-long-name-2026")
+    make_run(folder / "weak", 20, EVIL, errors=3)
+    for name in ("random", "first"):
+        evaluate("mimic/thinking", name, data=("mini",), out=str(folder / name))
+    evaluate("milebench/TextNeedleInAHaystack", "random", data=("mini",), out=str(folder / "needles"))
+    return write_report([folder], folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def browser(site: Path, report: Path) -> Iterator[Browser]:  # noqa: ARG001
+    """After the runs are made: Playwright keeps an event loop of its own going in this thread."""
+    with open_browser() as result:
+        yield result
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page in which nothing may go wrong."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    problems = record_problems(page)
+    yield page
+    page.close()
+    assert problems == []
+
+
+def check_everywhere(page: Page, file: Path) -> None:
+    """Look at a page at every width, with all that is folded open; with axe in light and dark."""
+    page.goto(file.as_uri())
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert find_layout_faults(page) == [], width
+    page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        assert find_layout_faults(page) == [], f"unfolded, {width}"
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        for width in (390, 1280):
+            page.set_viewport_size({"width": width, "height": 900})
+            assert find_access_faults(page) == [], f"{scheme}, {width}"
+
+
+def test_the_board_is_readable_at_every_width(page: Page, site: Path) -> None:
+    check_everywhere(page, site)
+    assert page.title() == "Ours"
+
+
+def test_the_page_of_a_model_is_readable_at_every_width(page: Page, site: Path) -> None:
+    check_everywhere(page, site.parent / "models" / "strong.html")
+
+
+def test_the_name_of_a_task_opens_its_table(page: Page, site: Path) -> None:
+    page.goto(site.as_uri())
+    table = page.locator("#mimic-title-mini-paper table")
+    assert table.is_hidden()
+    page.click("table.overview a[href='#mimic-title-mini-paper']")
+    table.wait_for(state="visible")
+
+
+def test_hostile_names_do_nothing(page: Page, site: Path) -> None:
+    page.goto(site.as_uri())
+    link = page.locator("table.ranking a", has_text="document.title")
+    link.click()
+    assert "owned" not in page.title().split("'")[0]
+    assert page.locator("h1").inner_text().startswith("<script>")
+
+
+def test_filters_hide_lines_rank_the_rest_and_stay_in_the_address(page: Page, site: Path) -> None:
+    def read_ranks() -> dict[str, str]:
+        rows = page.locator("section[data-benchmark=jsonl] table.ranking tbody tr:visible")
+        return {row.locator("th a").inner_text(): row.locator(".rank").inner_text() for row in rows.all()}
+
+    page.goto(site.as_uri())
+    assert {name: rank for name, rank in read_ranks().items() if "script" not in name} == {
+        "strong": "1–3", "also-strong": "1–3", "weak": "3–4",
+    }  # fmt: skip
+    page.select_option("select[name=weights]", "open")
+    assert read_ranks() == {"strong": "1", "weak": "2"}
+    assert "weights=open" in page.url
+    page.reload()
+    assert read_ranks() == {"strong": "1", "weak": "2"}
+    page.fill("input[name=name]", "WEAK")
+    assert read_ranks() == {"weak": "1"}
+    page.click("button[type=reset]")
+    page.wait_for_url(lambda address: "?" not in address)
+    assert len(read_ranks()) == 4
+    page.fill("input[name=to]", "2001-01-01")
+    assert page.locator("section[data-benchmark]:visible").count() == 0
+    assert page.locator("output").inner_text() == "0 scores shown"
+
+
+def test_the_board_is_complete_without_script(browser: Browser, site: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(site.as_uri())
+    assert page.locator("form.filters").is_hidden()
+    entries = json.loads((site.parent / "board.json").read_text())["entries"]
+    assert page.locator("table.ranking tbody tr").count() == len(entries)
+    context.close()
+
+
+def test_the_report_is_readable_at_every_width(page: Page, report: Path) -> None:
+    check_everywhere(page, report)
+    assert "owned" not in page.title().split("'")[0]
+
+
+def test_the_first_screen_of_the_report_is_one_screen(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    found, doubts = page.locator("ul.found").bounding_box(), page.locator("ul.doubts").first.bounding_box()
+    assert found is not None and doubts is not None
+    assert found["y"] == doubts["y"] < 900, "side by side, below the matrix of all tasks"
+    height = page.evaluate("document.documentElement.scrollHeight")
+    assert height < 2_000, "what is folded takes no room"
+    section = page.locator("section", has=page.locator("h2", has_text="MIMIC-Bench"))
+    assert section.locator("svg").first.is_hidden()
+    page.click("nav.wide a[href='#mimic']")
+    section.locator("svg").first.wait_for(state="visible")
+
+
+def test_the_menu_of_a_phone_leads_to_the_sections(page: Page, report: Path) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(report.as_uri())
+    link = page.locator("nav.narrow a[href='#effort']")
+    assert link.is_hidden() and page.locator("nav.wide").is_hidden()
+    page.click("nav.narrow summary")
+    link.click()
+    page.locator("#effort table").wait_for(state="visible")
+
+
+def test_paper_shows_what_a_screen_folds(page: Page, report: Path) -> None:
+    page.goto(report.as_uri())
+    heading = page.locator("#mimic h3").first
+    assert heading.is_hidden()
+    page.emulate_media(media="print")
+    assert heading.is_visible()
+    assert page.locator("nav.wide").is_hidden() and page.locator(".download").first.is_hidden()
+
+
+def test_a_figure_of_the_report_is_downloaded_as_a_file(page: Page, report: Path) -> None:
+    page.goto(f"{report.as_uri()}#jsonl")
+    with page.expect_download() as download:
+        page.click("a[download='jsonl-made-scores.svg']")
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert download.value.suggested_filename == "jsonl-made-scores.svg" and text.startswith("<svg")
