@@ -19,12 +19,16 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from vivant.core.errors import VivantError
+from vivant.models.base import require_package
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
+_RAY_AHEAD = 2
+"""Tasks under way for each core of the cluster."""
+_RAY_RETRIES = 3
 
 
 class ProcessPool(Generic[_Task, _Result]):
@@ -95,6 +99,84 @@ class ProcessPool(Generic[_Task, _Result]):
                     waiting.appendleft((index, deaths + 1))
         finally:
             _stop(pool)
+
+
+class RayPool(Generic[_Task, _Result]):
+    """The same on a Ray cluster: one task for each core, and a task whose node is lost begins anew.
+
+    Tasks and results travel; files that tasks name must be where every node finds them under the same path.
+
+    Args:
+        address: The cluster's address (host:port).
+        function: A module-level function, or a `partial` of one. Nodes need Vivant installed.
+    """
+
+    def __init__(self, address: str, function: Callable[[_Task], _Result]) -> None:
+        self._address = address
+        self._function = function
+
+    def map(self, tasks: Sequence[_Task], done: Callable[[_Task], None] = lambda _: None) -> list[_Result]:
+        """Return the results in the order of the tasks; `done` is called with each task that has ended."""
+        results: dict[int, _Result] = {}
+        for index, result in self._run_indexed(tasks):
+            results[index] = result
+            done(tasks[index])
+        return [results[index] for index in range(len(tasks))]
+
+    def run(self, tasks: Sequence[_Task]) -> Generator[tuple[_Task, _Result], None, None]:
+        """Yield each task with its result as it completes."""
+        for index, result in self._run_indexed(tasks):
+            yield tasks[index], result
+
+    def _run_indexed(self, tasks: Sequence[_Task]) -> Generator[tuple[int, _Result], None, None]:
+        if not tasks:
+            return
+        require_package("ray", "ray", "--ray")
+        import ray
+
+        from vivant.engine.ray_connection import connect
+
+        mine = connect(self._address)
+        try:
+            remote: Any = ray.remote(max_retries=_RAY_RETRIES)(_call)
+            under_way: dict[Any, int] = {}
+            waiting = deque(range(len(tasks)))
+            limit = _RAY_AHEAD * max(1, int(ray.cluster_resources().get("CPU", 1)))
+            while waiting or under_way:
+                while waiting and len(under_way) < limit:
+                    index = waiting.popleft()
+                    under_way[remote.remote(self._function, tasks[index])] = index
+                ended, _ = ray.wait(list(under_way))
+                for reference in ended:
+                    index = under_way.pop(reference)
+                    yield index, self._take(reference)
+        finally:
+            if mine:
+                ray.shutdown()
+
+    @staticmethod
+    def _take(reference: Any) -> _Result:
+        import ray
+
+        try:
+            result: _Result = ray.get(reference)
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except ray.exceptions.RayError as error:
+            line = " ".join(str(error).split())[:200]
+            raise VivantError(f"Ray gave a task up after {_RAY_RETRIES} retries: {line}") from error
+        return result
+
+
+def _call(function: Callable[[_Task], _Result], task: _Task) -> _Result:
+    return function(task)
+
+
+def make_pool(
+    workers: int, function: Callable[[_Task], _Result], ray: str = ""
+) -> ProcessPool[_Task, _Result] | RayPool[_Task, _Result]:
+    """Processes of this machine, or with `ray` the cluster of that address."""
+    return RayPool(ray, function) if ray else ProcessPool(workers, function)
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

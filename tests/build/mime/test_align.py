@@ -236,7 +236,7 @@ def test_bodies_differ_in_build_and_clothes() -> None:
 def test_the_plan_in_the_docs_is_one(tmp_path: Path) -> None:
     text = (Path(__file__).parents[3] / "docs" / "make-your-own-mime.md").read_text()
     blocks = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
-    (plan,) = [block for block in blocks if block.startswith("actions:")]
+    (plan,) = [block for block in blocks if block.startswith("actions: # bundled")]
     (avatars,) = [block for block in blocks if block.startswith("avatars:")]
     plan = plan.replace("renderer: built-in", "renderer: cycles")
     (tmp_path / "plan.yaml").write_text(plan + avatars)

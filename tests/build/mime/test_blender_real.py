@@ -14,12 +14,12 @@ import pytest
 
 from vivant.benchmarks.mime import Mime
 from vivant.build.mime import ACTIONS, Camera, make_character, perform
-from vivant.build.mime.blender.motions import read_fbx
 from vivant.build.mime.blender.process import VARIABLE
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.clean import cut
 from vivant.build.mime.jobs import build
 from vivant.build.mime.plan_file import Specification
+from vivant.build.mime.recording import read_motion
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.skeleton import INDEX, Skeleton
 from vivant.build.mime.video import frame_motion
@@ -77,18 +77,18 @@ def test_one_action_in_ten_variants_is_rendered_checked_and_read(tmp_path: Path)
     assert metadata.is_file()
 
 
-def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
+def test_engines_draw_the_capsules_that_the_plain_renderer_draws() -> None:
     body = make_character("man")
     camera = replace(frame_motion(body.pose(MOTION), (96, 72)), angle=30.0)
     drawn = {
         name: next(iter(find_renderer(name, samples=16).layers(Performance(MOTION, body), camera))).alone(
             96, 72
         )
-        for name in ("built-in", "workbench", "cycles")
+        for name in ("capsules", "workbench", "cycles")
     }
     for name, picture in drawn.items():
-        both = (picture[..., 3] > 200) & (drawn["built-in"][..., 3] > 200)
-        either = (picture[..., 3] > 200) | (drawn["built-in"][..., 3] > 200)
+        both = (picture[..., 3] > 200) & (drawn["capsules"][..., 3] > 200)
+        either = (picture[..., 3] > 200) | (drawn["capsules"][..., 3] > 200)
         assert both.sum() / either.sum() > 0.85, name
     dark = drawn["cycles"][50:, :, 3]
     assert ((dark > 30) & (dark < 200)).sum() > 20, "the floor catches a shadow"
@@ -110,7 +110,11 @@ def test_characters_move_as_our_bodies_do(characters: Path, suffix: str) -> None
 
 def test_faults_of_character_files_are_one_line(characters: Path) -> None:
     (characters / "text.fbx").write_text("this is no FBX")
-    faults = (("headless.fbx", "taken for Head"), ("bare.fbx", "no skeleton"), ("text.fbx", "cannot import"))
+    faults = (
+        ("armless.fbx", "taken for RightArm"),
+        ("bare.fbx", "no skeleton"),
+        ("text.fbx", "cannot import"),
+    )
     for name, message in faults:
         with pytest.raises(VivantError, match=message) as caught:
             list(find_renderer("workbench").layers(Performance(MOTION, characters / name), SMALL))
@@ -118,10 +122,10 @@ def test_faults_of_character_files_are_one_line(characters: Path) -> None:
 
 
 def test_recordings_leave_fbx_as_motions(characters: Path) -> None:
-    motion = read_fbx(characters / "wave.fbx")
+    motion = read_motion(characters / "wave.fbx")
     assert (len(motion), motion.fps) == (30, 30.0)
     place, _ = motion.joints(Skeleton())
     moved = np.ptp(place, axis=0).max(axis=-1)
     assert moved[INDEX["RightHand"]] > 0.2 and moved[INDEX["LeftHand"]] < 0.02
     with pytest.raises(VivantError, match="no animation"):
-        read_fbx(characters / "body.fbx")
+        read_motion(characters / "body.fbx")

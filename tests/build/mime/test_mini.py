@@ -189,7 +189,8 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
         frames = video(row["file_name"])
         assert len(frames) == len(motion)
         assert frames[0].shape == (MINI.height, MINI.width, 3)
-        empty = draw_background(row["background_name"], replace(camera, angle=float(row["angle"])))
+        view = replace(camera, angle=float(row["angle"]))
+        empty = draw_background(row["background_name"], view, flat=True)
         backdrop = np.rint(empty * 255).astype(np.int16).transpose(1, 2, 0)
         middle = frames[len(frames) // 2].astype(np.int16)
         body = np.abs(middle - backdrop).max(axis=-1) > 40
@@ -214,7 +215,7 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
 def test_videos_made_again_look_the_same(place: int, variant: str) -> None:
     staging = stagings()[place]
     (shot,) = (shot for shot in plan_shots([staging]) if shot.variant == variant)
-    frames = render_shot(MINI, set_up_action(MINI, staging, ROOT), shot, find_renderer("built-in"), ROOT)
+    frames = render_shot(MINI, set_up_action(MINI, staging, ROOT), shot, find_renderer("capsules"), ROOT)
     for made, bundled in zip(frames, video(shot.file), strict=True):
         gap = np.abs(made.astype(np.int16) - bundled.astype(np.int16))
         assert gap.mean() < MEAN_TOLERANCE

@@ -24,7 +24,7 @@ from vivant.build.mime.rotation import Array
 from vivant.build.mime.scenes import SCENES
 from vivant.build.mime.skeleton import INDEX, STATURE, Skeleton
 from vivant.build.mime.take import Variation, vary
-from vivant.core.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError, VivantError
 
 FIXED = {"Archery001", "Bowling003", "Weightlifting001"}
 """Reached for at full stretch by everybody; their takes differ in all but amplitude."""
@@ -149,6 +149,28 @@ def test_the_gallery_shows_every_action_and_variant(tmp_path: Path, monkeypatch:
         assert f"clips/{clip.file}" in page
         with Image.open(tmp_path / "clips" / clip.file) as picture:
             assert getattr(picture, "n_frames", 1) >= 4, "it moves"
+
+
+def test_the_gallery_can_show_one_shot_by_every_renderer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gallery, "RENDERERS", ("built-in", "capsules"))
+    with Image.open(gallery.draw_looks(tmp_path / "looks.png")) as picture:
+        pixels = np.asarray(picture.convert("RGB")).astype(int)
+    assert pixels.shape == (480, 640, 3), "two bodies by two renderers"
+    assert np.abs(pixels[:, :320] - pixels[:, 320:]).mean() > 4, "they look different"
+    page = gallery.format_gallery([], "clips", looks=True)
+    assert "## Renderers" in page and f"clips/{gallery.LOOKS}" in page and "--looks" in page
+    assert "## Renderers" not in gallery.format_gallery([], "clips")
+
+
+def test_without_blender_the_gallery_of_renderers_is_refused_before_anything_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIVANT_BLENDER", str(tmp_path / "none"))
+    with pytest.raises(VivantError, match="none is no program"):
+        gallery.make_gallery(tmp_path / "clips", looks=True)
+    assert not (tmp_path / "clips").exists()
 
 
 def test_the_gallery_in_the_docs_is_complete_and_small() -> None:

@@ -18,6 +18,7 @@ from vivant.build.mime import (
     Camera,
     Motion,
     Painter,
+    Performance,
     draw_background,
     draw_contact_sheet,
     encode,
@@ -256,9 +257,9 @@ def test_times_are_even_however_late_the_encoder_writes(tmp_path: Path, fps: flo
 
 
 def test_frames_survive_encoding(tmp_path: Path, motion: Motion) -> None:
-    posed = make_character("man").pose(motion)
-    camera = frame_motion(posed, (160, 120))
-    frames = list(render_frames(posed, camera, draw_background("road", camera)))
+    man = make_character("man")
+    camera = frame_motion(man.pose(motion), (160, 120))
+    frames = list(render_frames(Performance(motion, man), camera, draw_background("road", camera)))
     encode(iter(frames), tmp_path / "a.mp4", 10.0, crf=12)
     for made, read in zip(frames, read_frames(tmp_path / "a.mp4"), strict=True):
         assert np.abs(made.astype(int) - read.astype(int)).mean() < 4
@@ -283,9 +284,9 @@ def test_bad_videos_are_refused_and_leave_nothing_behind(tmp_path: Path) -> None
 
 
 def test_a_background_of_another_size_is_refused(motion: Motion) -> None:
-    posed = make_character("man").pose(motion)
+    performance = Performance(motion, make_character("man"))
     with pytest.raises(UsageError, match="one size"):
-        next(render_frames(posed, SMALL, np.zeros((3, 60, 80), np.float32)))
+        next(render_frames(performance, SMALL, np.zeros((3, 60, 80), np.float32)))
 
 
 def test_a_contact_sheet_shows_every_video(tmp_path: Path, motion: Motion) -> None:

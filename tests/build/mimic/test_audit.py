@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.audit import AuditReport, audit, read_report, report_tables
 from vivant.build.mimic.blind_guessers import GUESSERS, find_solved, guess, score_guessers
 from vivant.build.mimic.option_classifier import OptionClassifier
-from vivant.build.mimic.practice_items import make_practice_items, make_ranking_practice
+from vivant.build.mimic.practice_items import RankingPractice
 from vivant.build.mimic.selection import select_videos
 from vivant.build.mimic.settings import TaskSettings
 from vivant.build.mimic.split import split_videos
@@ -24,7 +25,7 @@ from vivant.build.mimic.steps import StepError, read_record
 from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.errors import DataError
-from vivant.core.files import write_jsonl
+from vivant.core.files import read_jsonl, write_jsonl
 
 
 def build(work: Path, change: Callable[[Path], None] | None = None, **sections: Any) -> None:
@@ -72,10 +73,32 @@ def test_a_sound_draw_passes_and_is_exactly_at_chance(built: Path) -> None:
 
 def test_who_deals_comments_out_has_not_learnt_where_the_judge_has(built: Path) -> None:
     chosen = settings(target=100)
-    judged = {item.video for item in make_practice_items(built, chosen)[OWN]}
-    dealt = {item.video for item in make_ranking_practice(built, chosen)}
+    practice = RankingPractice(built, chosen)
+    judged = {item.video for item in practice.make_judging()}
+    dealt = {item.video for item in practice.make_dealing()}
     asked = {item.video for _, item in iter_items(built / "tasks")}
     assert len(dealt) > 10 and judged and not dealt & judged and not dealt & asked
+
+
+def test_comment_popularity_keeps_its_ranks_and_the_matched_draw_is_a_variant(built: Path) -> None:
+    audit(built, settings(target=100), encoder=Words(), redraw=True)
+    published = [item for _, item in iter_items(built / "audit") if item.task == OWN]
+    assert published == [item for _, item in iter_items(built / "tasks") if item.task == OWN]
+    assert {tuple(sorted(o.rank or 0 for o in item.options)) for item in published} == {(1, 10, 50, 100)}
+    variant = read_jsonl(built / "audit" / "items-matched.jsonl", MimicItem)
+    others = [item for item in variant if item.task != OWN]
+    assert others == [item for _, item in iter_items(built / "audit") if item.task != OWN]
+    matched = {item.id: item for item in variant if item.task == OWN}
+    assert matched.keys() == {item.id for item in published}
+    assert any(matched[item.id] != item for item in published)
+    for item in matched.values():
+        ranks = sorted(o.rank or 0 for o in item.options)
+        assert all(
+            abs(rank - asked) <= 0.5 * asked for rank, asked in zip(ranks, (1, 10, 50, 100), strict=True)
+        )
+    table = report_tables(built)[-1]
+    assert "matched" in str(table.title) and table.columns[-1] == "guessable"
+    assert re.fullmatch(r"\d+\.\d \[\d+\.\d, \d+\.\d\]( ✗)?", str(table.body[0][-1]))
 
 
 def give_away(work: Path) -> None:
@@ -103,7 +126,7 @@ def test_what_gives_itself_away_is_found_and_drawn_again(tmp_path: Path) -> None
     first = read_report(tmp_path)
     assert first.failing == ("title",) and shares(first)["title", "longest"] > 0.9
     assert any(
-        "NOT PASSED: title" in note and "--redraw" in note for note in read_record(tmp_path, "audit").notes
+        "GUESSABLE: title, " in note and "--redraw" in note for note in read_record(tmp_path, "audit").notes
     )
     assert len(report_tables(tmp_path)) == 1
     audit(tmp_path, chosen, encoder=Words(), redraw=True)
@@ -111,7 +134,7 @@ def test_what_gives_itself_away_is_found_and_drawn_again(tmp_path: Path) -> None
     assert second.failing == () and second.draws == {"title": 1, "tag": 0}
     assert shares(second, after=False)["title", "longest"] > 0.9 and shares(second)["title", "longest"] < 0.4
     before, after = report_tables(tmp_path)
-    assert (before.body[0][-1], after.body[0][-1]) == ("NO", "yes")
+    assert str(before.body[0][-1]).endswith("✗") and not str(after.body[0][-1]).endswith("✗")
     assert "as first drawn" in (tmp_path / "audit" / "audit.md").read_text()
     items = [item for _, item in iter_items(tmp_path / "audit")]
     assert not any("so much more" in option.text for item in items for option in item.options)
@@ -130,12 +153,12 @@ def test_a_task_that_no_draw_can_mend_is_named_and_its_items_can_be_dropped(tmp_
     audit(tmp_path, chosen, encoder=Words())
     again = Words()
     audit(tmp_path, chosen, encoder=again, redraw=True)
-    assert again.asked == 0, "draws that are longest for certain are not read by MiniLM"
     report = read_report(tmp_path)
     assert report.failing == (OWN,)
     found = shares(report)
     assert found[OWN, "longest"] == 1.0 and found[OWN, "classifier"] > 0.9
-    assert any(f"NOT PASSED: {OWN}" in note for note in read_record(tmp_path, "audit").notes)
+    assert any(f"GUESSABLE: {OWN}, 100.0 [" in note for note in read_record(tmp_path, "audit").notes)
+    assert {one.task for one in report.variant} == {OWN}
     solved = len(report.solved)
     assert solved > 10
     audit(tmp_path, chosen, encoder=Words(), drop=True)

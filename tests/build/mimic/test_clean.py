@@ -319,8 +319,8 @@ def test_pictures_tell_copies_and_unreadable_files(tmp_path: Path, monkeypatch: 
     topics = {topic.name: topic for topic in load_topics()}
     crawl = tmp_path / "crawl"
     shown = [
-        ("one", "train", 1, 96),
-        ("copy", "train", 1, 80),
+        ("one", "train", 3, 96),
+        ("copy", "train", 3, 80),
         ("same-topic", "train", 5, 96),
         ("other", "tea", 2, 96),
     ]

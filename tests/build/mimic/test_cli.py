@@ -57,6 +57,7 @@ def test_all_forces_every_step_or_none(force: bool, tmp_path: Path, monkeypatch:
         return run
 
     monkeypatch.setattr("vivant.build.mimic.cleaning.clean", fake("clean"))
+    monkeypatch.setattr("vivant.build.mimic.topics.needs_topics", lambda *_: False)
     monkeypatch.setattr(build_mimic, "STEPS", {name: fake(name) for name in STEPS})
     monkeypatch.setattr(build_mimic, "bar", lambda: nullcontext(lambda *_: None))
     build_mimic.everything(tmp_path, force=force)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,21 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.support.mimic_build_kit import Words
+from vivant.benchmarks.mimic.format import iter_items
+from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.ingestion.people import NameBook, fold_name
 from vivant.build.mimic.ingestion.personal_data import is_phone_number
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.privacy_audit import audit_privacy
-from vivant.build.mimic.ingestion.text_forms import clean_text
-from vivant.build.mimic.settings import IngestSettings, PipelineSettings
+from vivant.build.mimic.ingestion.text_forms import ENTITY, INVISIBLE, clean_text
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings, SelectSettings
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.tasks import make_tasks
+from vivant.build.mimic.world import WorldPlan
+from vivant.build.mimic.world.crawl import write_crawl
 
 ALONE = PipelineSettings(workers=1)
 
@@ -61,9 +70,44 @@ def test_entities_and_invisible_characters_leave(written: str, expected: str) ->
     assert Anonymiser(b"s" * 32).texts([written]).to_pylist() == [expected]
 
 
+@pytest.mark.slow
+def test_no_option_holds_an_entity_or_an_invisible_character(tmp_path: Path) -> None:
+    """Every text of the crawl has both, as scrapers leave them: each task's options come from other fields."""
+
+    def spoil(text: str) -> str:
+        return f"\u200b{text} &amp;amp; co\ufeff"
+
+    crawl, work = tmp_path / "crawl", tmp_path / "work"
+    write_crawl(crawl, WorldPlan(videos=250, comments=25_000, seed=4), broken=0)
+    for path in crawl.rglob("*.info.json"):
+        info = json.loads(path.read_bytes())
+        info |= {name: spoil(info[name] or "") for name in ("title", "description")}
+        info |= {name: [spoil(text) for text in info[name]] for name in ("tags", "categories", "topics")}
+        for comment in info["comments"]:
+            comment["text"] = spoil(comment["text"])
+        path.write_text(json.dumps(info), encoding="utf-8")
+    chosen = PipelineSettings(workers=1, select=SelectSettings(target=16, top={"*": 0.5}))
+    ingest(work, [crawl], chosen)
+    clean(work, chosen)
+    select_videos(work, chosen)
+    split_videos(work, chosen)
+    make_tasks(work, chosen, encoder=Words())
+    items = [item for _, item in iter_items(work / "tasks")]
+    assert {item.task for item in items} == set(chosen.tasks.tasks)
+    texts = [option.text for item in items for option in item.options]
+    assert [text for text in texts if re.search(f"[{INVISIBLE}]|{ENTITY}", text)] == []
+    assert sum("& co" in text for text in texts) > len(texts) / 2
+
+
 def test_only_what_is_found_is_cut_from_full_width_text() -> None:
     text = "すごい！＠ｑｕｉｌｌ さん、０９０－１２３４－５６７８ へ！"
     assert Anonymiser(b"s" * 32).text(text) == "すごい！ さん、 へ！"
+
+
+def test_text_goes_on_behind_a_link_where_people_write_no_spaces() -> None:
+    hidden = Anonymiser(b"s" * 32)
+    assert hidden.text("考察はこれ。https://example.com/quill/n4c映画も見た。") == "考察はこれ。映画も見た。"
+    assert hidden.text("TikTokの顔、quillpage.com/aへどうぞ") == "TikTokの顔、へどうぞ"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from vivant.build.mimic.settings import PoolSettings, PublishSettings, TrainSett
 from vivant.build.mimic.steps import StepError, read_record
 from vivant.build.mimic.training_set import QA, TrainingPair, make_training_set
 from vivant.build.mimic.video_records import VideoRecord
-from vivant.train.data.shards import unpack_shards
+from vivant.train.data.shards import list_shards
 
 CHOSEN = settings(
     target=48,
@@ -167,11 +167,14 @@ def test_shards_are_bounded_and_the_trainer_reads_them(
             sizes = sum(member.size for member in archive)
         assert sizes <= 60_000 or len(names) == 2
     monkeypatch.setenv("VIVANT_CACHE", str(tmp_path))
-    folder = unpack_shards("train-*.tar", work / "train" / "shards")
-    assert {line.ref for _, line in iter_videos(folder)} == {
-        line.ref for _, line in iter_videos(work / "train")
-    }
-    assert len(list(iter_items(folder))) == len(list(iter_items(work / "train")))
+    folders = [shard.unpack() for shard in list_shards("train-*.tar", work / "train" / "shards")]
+    assert len(folders) == len(shards)
+    refs = [line.ref for folder in folders for _, line in iter_videos(folder)]
+    assert sorted(refs) == sorted(line.ref for _, line in iter_videos(work / "train"))
+    items = [item.id for folder in folders for _, item in iter_items(folder)]
+    assert sorted(items) == sorted(item.id for _, item in iter_items(work / "train"))
+    for folder in folders:
+        assert all((folder / line.file).stat().st_size > 0 for _, line in iter_videos(folder))
 
 
 def test_the_training_set_can_be_a_sample(work: Path, tmp_path: Path) -> None:

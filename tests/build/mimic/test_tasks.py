@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections import Counter
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +15,8 @@ from vivant.benchmarks.mimic.check import check
 from vivant.benchmarks.mimic.format import Comment, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
 from vivant.build.mimic.distractors import DistractorCosts, _make_room, choose_fair_share
-from vivant.build.mimic.popularity import FEW, SAME, TIED, BalancedDealer, RankSampling, choose_ranked_options
+from vivant.build.mimic.popularity import FEW, SAME, TIED, choose_ranked_options
+from vivant.build.mimic.rank_matching import RankMatcher
 from vivant.build.mimic.selection import select_videos
 from vivant.build.mimic.settings import PipelineSettings, SelectSettings, TaskSettings
 from vivant.build.mimic.split import split_videos
@@ -229,7 +231,7 @@ def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
     def score(text: str) -> float:
         return float("moment" in text) + len(text) / 1000
 
-    first = 0
+    first, matcher = 0, RankMatcher(score, 0.2)
     for number in range(200):
         chance = derive_generator(number, "near")
         comments = []
@@ -237,7 +239,7 @@ def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
             kind = "moment" if chance.random() < (0.8 if n == 0 else 0.3) else "plain"
             comments.append(comment(n, 2000 - n, f"{kind} {n}{'x' * chance.randrange(9)}"))
         own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
-        options = choose_ranked_options(own, RANKS, 0, 1, RankSampling(score, 0.2))
+        options = choose_ranked_options(own, RANKS, 0, 1, matcher)
         assert not isinstance(options, str)
         for option, asked in zip(options, RANKS, strict=True):
             assert option.rank is not None and abs(option.rank - asked) <= 0.2 * asked
@@ -251,7 +253,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
     def score(text: str) -> float:
         return float("moment" in text)
 
-    near = RankSampling(score, 0.2, BalancedDealer((len, score)))
+    near = RankMatcher(score, 0.2)
     longest = wordiest = 0
     for number in range(400):
         chance = derive_generator(number, "even")
@@ -271,6 +273,47 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
     assert wordiest / 400 < 0.5
     equal = [comment(n, 1000 - n, "same words") for n in range(100)]
     assert choose_ranked_options(line(*equal), RANKS, 0, 2, near) == SAME
+
+
+def test_matched_options_are_near_the_right_one_in_time_and_style() -> None:
+    """Early, shouted, well-liked comments get wrong options that are early and shouted too, where there are any."""
+    matcher = RankMatcher(lambda _: 0.0, 0.2)
+    start = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
+    apart: dict[str, list[float]] = {"matched": [], "as published": []}
+    shouted = Counter[str]()
+    for number in range(60):
+        chance = derive_generator(number, "time")
+        comments = []
+        for n in range(130):
+            early = n == 0 or chance.random() < 0.4
+            text = f"words number {n} of {number}"
+            time = start + datetime.timedelta(
+                hours=chance.uniform(0.1, 3) if early else chance.uniform(300, 900)
+            )
+            comments.append(
+                Comment(
+                    id=f"c{n:03d}",
+                    text=text.upper() if n == 0 or chance.random() < 0.4 else text,
+                    likes=2000 - n,
+                    time=time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                )
+            )
+        own = MimicVideo(
+            platform="p", id=str(number), comments=tuple(comments), uploaded="2025-01-01T00:00:00Z"
+        )
+        times = {c.id: datetime.datetime.fromisoformat(c.time) for c in comments}
+        for kind, options in (
+            ("matched", choose_ranked_options(own, RANKS, 0, 0, matcher)),
+            ("as published", choose_ranked_options(own, RANKS, 0)),
+        ):
+            assert not isinstance(options, str)
+            hours = [
+                (times[o.comment] - times["c000"]).total_seconds() / 3600 for o in options[1:] if o.comment
+            ]
+            apart[kind] += [abs(value) for value in hours]
+            shouted[kind] += sum(option.text.isupper() for option in options[1:])
+    assert np.mean(apart["matched"]) < 0.5 * np.mean(apart["as published"])
+    assert shouted["matched"] > 1.5 * shouted["as published"]
 
 
 def test_fours_are_broken_up_for_texts_that_found_no_company() -> None:

@@ -123,7 +123,9 @@ def test_a_clip_backwards_has_the_same_pictures_in_the_other_order() -> None:
     backward = list(draw_frames(topics["balloons/reverse"], 9, (64, 48), 12))
 
     def far(one: list[np.ndarray], other: list[np.ndarray]) -> float:
-        return float(np.mean([np.abs(a.astype(int) - b).mean() for a, b in zip(one, other, strict=True)]))
+        # Means of squares of four pixels: the grain of each video is its own.
+        coarse = [np.stack(frames).reshape(12, 12, 4, 16, 4, 3).mean(axis=(2, 4)) for frames in (one, other)]
+        return float(np.abs(coarse[0] - coarse[1]).mean())
 
     # The stretch shown is mirrored in time, so the pictures agree up to a frame's worth of movement and noise.
     assert far(forward, backward[::-1]) < 0.6 * far(forward, backward)

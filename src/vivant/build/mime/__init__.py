@@ -1,4 +1,4 @@
-"""Making MIME: mimed motions on capsule bodies, before backgrounds, from any angle, as videos.
+"""Making MIME: mimed motions on dressed bodies, before backgrounds, from any angle, as videos.
 
 Motions come from choreographies (`perform`) or from BVH files (`read_bvh`); `render_video` turns one into a
 video, `build` turns a plan (`load_plan`) into an edition with its metadata; `MINI` is the bundled one's plan.

@@ -13,8 +13,10 @@ from PIL import Image, ImageDraw, ImageFont
 from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import Specification
-from vivant.build.mime.rasterizer import Painter, Picture, to_picture
+from vivant.build.mime.rasterizer import Picture
+from vivant.build.mime.renderers import Performance
 from vivant.build.mime.rendering import ActionSetup, load_background, set_up_action
+from vivant.build.mime.video import render_frames
 from vivant.core.errors import DataError
 from vivant.core.progress import ProgressCallback
 
@@ -78,5 +80,7 @@ def _still(spec: Specification, scene: ActionSetup, background: str, root: Path)
         rotations=scene.motion.rotations[frame : frame + 1],
     )
     planes = load_background(spec, background, scene.camera, root)
-    shapes = make_character("man", scene.stature).pose(moment)
-    return Painter(scene.camera).paint(shapes, 0).over(planes, to_picture(planes))
+    look = "capsules" if spec.renderer == "capsules" else "built-in"
+    return next(
+        render_frames(Performance(moment, make_character("man", scene.stature)), scene.camera, planes, look)
+    )

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import describe_scene
-from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, Specification, load_mini_plan
+from vivant.build.mime.plan_file import OwnAction, OwnBackground, Specification, load_mini_plan
+from vivant.build.mime.recording import MOTION_FILES
 from vivant.build.mime.scenes import BLANK, SCENES, read_background
 from vivant.build.mime.semantic_choice import (
     TOO_CLOSE,

@@ -47,6 +47,8 @@ class Bvh:
     frame_time: float
     values: Array
     source: str = "BVH"
+    notes: tuple[str, ...] = ()
+    """What of the file was set aside, in sentences."""
 
     def globals(self) -> tuple[Array, Array]:
         """Positions (frames, joints, 3) and global rotations, in the file's own axes and unit."""
@@ -135,18 +137,24 @@ def parse_bvh(text: str, source: str = "BVH") -> Bvh:
     joints = _hierarchy(tokens)
     if split is None:
         raise tokens.fail("there is no MOTION part")
-    frame_time, values = _motion(source, lines, split + 1, sum(len(joint.channels) for joint in joints))
-    return Bvh(tuple(joints), frame_time, values, source)
+    width = sum(len(joint.channels) for joint in joints)
+    frame_time, values, notes = _motion(source, lines, split + 1, width)
+    return Bvh(tuple(joints), frame_time, values, source, notes)
 
 
 def load_bvh(file: Path) -> Bvh:
     """Read a BVH file from disk."""
     try:
-        text = file.read_text(encoding="utf-8", errors="strict")
-    except UnicodeDecodeError:
-        raise DataError(f"{file}: is not a text file, so not BVH") from None
+        content = file.read_bytes()
     except OSError as error:
         raise DataError(f"{file}: cannot be read ({error.strerror or error})") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        # Names in an older encoding: their letters do not matter, as long as they differ.
+        if not content.lstrip().upper().startswith(b"HIERARCHY"):
+            raise DataError(f"{file}: is not a text file, so not BVH") from None
+        text = content.decode("latin-1")
     return parse_bvh(text, str(file))
 
 
@@ -210,8 +218,11 @@ def _channels(tokens: _Tokens, joint: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[float, Array]:
-    """The part after MOTION; `start` is the index of its first line."""
+def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[float, Array, tuple[str, ...]]:
+    """The part after MOTION, and notes on it; `start` is the index of its first line.
+
+    A recording that was cut short ends in a part of a row and states more frames than it has; what is whole is read.
+    """
     rows = [(number, line.split()) for number, line in enumerate(lines[start:], start + 1) if line.strip()]
 
     def fail(number: int, reason: str) -> DataError:
@@ -236,10 +247,14 @@ def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[floa
     frames = rows[2:]
     if not frames or count < 1:
         raise fail(rows[0][0], "the file has no frames")
-    if count != len(frames):
-        raise fail(rows[0][0], f"{count:g} frames are stated but {len(frames)} are there")
     if width == 0:
         raise fail(rows[0][0], "no joint has a channel, so there is nothing that moves")
+    notes = []
+    if len(frames) > 1 and len(frames[-1][1]) < width:
+        number, words = frames.pop()
+        notes.append(f"line {number}, the last, is cut off ({len(words)} of {width} values) and set aside")
+    if count != len(frames) + len(notes):
+        notes.append(f"line {rows[0][0]} states {count:g} frames and {len(frames)} are there, which are read")
     values = np.empty((len(frames), width))
     for index, (number, words) in enumerate(frames):
         if len(words) != width:
@@ -251,7 +266,7 @@ def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[floa
         if not np.all(np.isfinite(values[index])):
             bad = words[int(np.flatnonzero(~np.isfinite(values[index]))[0])]
             raise fail(number, f"frame {index + 1} holds {bad}, which is not a finite number")
-    return frame_time, values
+    return frame_time, values, tuple(notes)
 
 
 def write_bvh(motion: Motion, out: Path, skeleton: Skeleton | None = None) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vivant.build.mime.figure.dress import CharacterFigure
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rotation import Array
 from vivant.build.mime.skeleton import INDEX, Skeleton
@@ -31,11 +32,13 @@ class Capsule:
 
 @dataclass(frozen=True, eq=False)
 class Character:
-    """A skeleton and its capsules."""
+    """A skeleton and what is around it: capsules, and a figure to be modelled."""
 
     name: str
     skeleton: Skeleton
     capsules: tuple[Capsule, ...]
+    figure: CharacterFigure | None = None
+    """Without one, the built-in renderer draws the capsules."""
 
     def pose(self, motion: Motion) -> Shapes:
         """Where all capsules are in every frame of a motion."""

@@ -1,6 +1,6 @@
 """Motion clean-up: still ends cut off, foot sliding measured, loops found and closed, another rate.
 
-`clean_file` does all of it from BVH to BVH and says what it found; the parts work on any `Motion`.
+`clean_file` does all of it from a recording to BVH and says what it found; the parts work on any `Motion`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.build.mime.bvh import load_bvh, write_bvh
+from vivant.build.mime.bvh import write_bvh
+from vivant.build.mime.joint_map import read_joint_table
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.retarget import Retargeted, retarget
+from vivant.build.mime.recording import read_recording
+from vivant.build.mime.recording_check import tell_unit
+from vivant.build.mime.retarget import Retargeted
 from vivant.build.mime.rotation import Array, slerp
 from vivant.build.mime.skeleton import INDEX, JOINTS, STATURE, Skeleton
 from vivant.core.errors import DataError, UsageError
@@ -29,15 +32,12 @@ SLIDING = 0.06
 """Metres that a standing foot may slide in one stance before it is reported as sliding."""
 LOOP_GAP = 0.06
 """Metres by which joints may differ on average where a loop closes; more is no loop."""
+_WAY = 3.0
+"""Metres of the floor that a picture shows with the person large enough in it."""
+_STROLL = 1.0
+"""Seconds over which a path is smoothed: a step sways about it, an action may still lunge."""
 _LOOKED, _MOST = 30.0, 1500
 """Frames a second, and in all, that loops are looked for in."""
-_UNITS = (
-    ("metres", 0.9, 2.6),
-    ("feet", 3.0, 8.5),
-    ("inches", 36.0, 99.0),
-    ("centimetres", 100.0, 260.0),
-    ("millimetres", 900.0, 2600.0),
-)
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,10 @@ class CleaningReport:
     sliding: Sliding
     loop: Loop | None
     result: Motion
+    dropped: tuple[int, int] = (0, 0)
+    """Frames of a T-pose cut off the start and the end."""
+    notes: tuple[str, ...] = ()
+    """What the reader mended, in sentences."""
 
     def lines(self) -> list[str]:
         """The report in sentences."""
@@ -102,10 +106,20 @@ class CleaningReport:
         if self.ignored:
             names = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
             lines.insert(1, f"{len(self.ignored)} joints have no place here and are left out: {names}")
+        if any(self.dropped):
+            lines.insert(
+                1, f"cut a T-pose: {self.dropped[0]} frames at the start, {self.dropped[1]} at the end"
+            )
+        lines[1:1] = self.notes
         if self.loop is not None:
             seconds = (self.loop.end - self.loop.start) / self.fps
             lines.append(
                 f"closed a loop of {seconds:.2f} s; its ends were {100 * self.loop.gap:.1f} cm apart"
+            )
+        way = float(np.ptp(motion.root[:, [0, 2]], axis=0).max())
+        if way > _WAY:
+            lines.append(
+                f"it walks {way:.1f} m, more than a picture holds well; --in-place keeps it on the spot"
             )
         return lines
 
@@ -119,11 +133,6 @@ def format_sliding(sliding: Sliding) -> str:
         f"feet slide at most {100 * sliding.worst:.1f} cm in one stance ({sliding.foot.lower()} foot at "
         f"{sliding.at:.2f} s), {100 * sliding.rate:.1f} cm a second: {verdict}"
     )
-
-
-def tell_unit(stature: float) -> str:
-    """The unit in which a person is so tall; empty where there is none."""
-    return next((name for name, low, high in _UNITS if low <= stature <= high), "")
 
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────────
@@ -151,7 +160,8 @@ def find_ends(motion: Motion) -> tuple[int, int]:
     moving = np.flatnonzero(speed > limit)
     if not len(moving):
         raise DataError(
-            f"{motion.name}: nothing moves faster than {STILL:g} m a second, so there is no action to find"
+            f"{motion.name}: nothing moves faster than {STILL:g} m a second, so there is no action to find; --no-trim "
+            "keeps it whole"
         )
     margin = round(MARGIN * motion.fps)
     return max(0, int(moving[0]) - margin), min(len(motion), int(moving[-1]) + 1 + margin)
@@ -264,13 +274,33 @@ def close_loop(motion: Motion, loop: Loop, blend: float = 0.25) -> Motion:
     return replace(part, root=root, rotations=rotations)
 
 
+def keep_in_place(motion: Motion) -> Motion:
+    """The motion on the spot: the path of the hips over the floor is taken out, steps and leaning stay."""
+    width = max(1, round(_STROLL * motion.fps) | 1)
+    root = motion.root.copy()
+    for axis in (0, 2):
+        # Carried on at its ends, so that a steady walk is steady there too.
+        if len(root) > 1:
+            carried = np.pad(root[:, axis], width // 2, mode="reflect", reflect_type="odd")
+            root[:, axis] -= np.convolve(carried, np.ones(width) / width, mode="valid")
+        else:
+            root[:, axis] = 0.0
+    return replace(motion, root=root)
+
+
 # ── all of it ────────────────────────────────────────────────────────────────────────────────────
 
 
 def clean(
-    retargeted: Retargeted, source: str, *, fps: float | None = None, ends: bool = True, loop: bool = False
+    retargeted: Retargeted,
+    source: str,
+    *,
+    fps: float | None = None,
+    ends: bool = True,
+    loop: bool = False,
+    in_place: bool = False,
 ) -> CleaningReport:
-    """Cut, close and resample a motion; the report holds the result. Sliding is that of what remains."""
+    """Cut, close and resample a motion; the report holds the result. Sliding is that before it is kept in place."""
     motion = retargeted.motion
     start, end = find_ends(motion) if ends else (0, len(motion))
     result = cut(motion, start, end)
@@ -287,6 +317,9 @@ def clean(
         if not 1 <= fps <= 240:
             raise UsageError(f"A rate of {fps:g} frames a second is not from 1 to 240")
         result = result.resampled(fps)
+    sliding = measure_sliding(result)
+    if in_place:
+        result = keep_in_place(result)
     return CleaningReport(
         source=source,
         fps=motion.fps,
@@ -296,16 +329,47 @@ def clean(
         ignored=retargeted.ignored,
         cut_start=start / motion.fps,
         cut_end=(len(motion) - end) / motion.fps,
-        sliding=measure_sliding(result),
+        sliding=sliding,
         loop=closed,
         result=result,
+        dropped=retargeted.dropped,
+        notes=retargeted.notes,
     )
 
 
 def clean_file(
-    source: Path, out: Path, *, fps: float | None = None, ends: bool = True, loop: bool = False
+    source: Path,
+    out: Path,
+    *,
+    fps: float | None = None,
+    ends: bool = True,
+    loop: bool = False,
+    in_place: bool = False,
+    joints: Path | None = None,
+    animation: str | None = None,
+    source_fps: float | None = None,
+    sheet: Path | None = None,
 ) -> CleaningReport:
-    """Clean a BVH file up into another one, on this package's skeleton, in centimetres."""
-    report = clean(retarget(load_bvh(source), source.stem), str(source), fps=fps, ends=ends, loop=loop)
+    """Clean a recording up into a BVH file, on this package's skeleton, in centimetres.
+
+    Args:
+        source: The recording, of any kind in `recording.MOTION_FILES`.
+        out: The BVH file to write.
+        fps: Resample to this rate.
+        ends: Cut still parts off.
+        loop: Cut to the best loop and close it.
+        in_place: Take the path over the floor out.
+        joints: A YAML table of our joints and the file's, for names that are not known.
+        animation: Which one of a glTF file, where it holds several.
+        source_fps: The rate of a recording that states none.
+        sheet: Where to draw the result as a contact sheet.
+    """
+    table = None if joints is None else read_joint_table(joints)
+    retargeted = read_recording(source, joints=table, animation=animation, source_fps=source_fps)
+    report = clean(retargeted, str(source), fps=fps, ends=ends, loop=loop, in_place=in_place)
     write_bvh(report.result, out)
+    if sheet is not None:
+        from vivant.build.mime.motion_sheet import draw_motion_sheet
+
+        draw_motion_sheet(report.result, sheet)
     return report

@@ -14,9 +14,11 @@ from vivant.build.mime.bundled_characters import CHARACTERS, make_character
 from vivant.build.mime.camera import Camera
 from vivant.build.mime.characters import Character
 from vivant.build.mime.choreography import ACTIONS, find_action, perform
+from vivant.build.mime.clean import cut
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import VARIANTS
 from vivant.build.mime.rasterizer import Picture
+from vivant.build.mime.renderers import RENDERERS, Performance, find_renderer
 from vivant.build.mime.scenes import draw_background
 from vivant.build.mime.take import vary
 from vivant.build.mime.video import crop_centre, frame_motion, render_frames
@@ -37,6 +39,8 @@ _SIZE = (176, 176)
 _DRAWN = 2
 """Pictures are drawn so many times larger and scaled down."""
 _ACROSS = 5
+LOOKS = "looks.webp"
+_LOOK = (320, 240)
 _SEED = 29
 _KINDS = {
     "sport": "Sports",
@@ -57,10 +61,16 @@ class GalleryClip(Struct, frozen=True, kw_only=True):
 
 
 def make_gallery(
-    out: Path, page: Path | None = None, progress: ProgressCallback | None = None
+    out: Path, page: Path | None = None, progress: ProgressCallback | None = None, *, looks: bool = False
 ) -> list[GalleryClip]:
-    """Write all clips as animated WebP into `out`, and the page that shows them where one is named."""
+    """Write all clips as animated WebP into `out`, and the page that shows them where one is named.
+
+    `looks` also draws one shot by every renderer, for which Blender must be there.
+    """
     clips: list[GalleryClip] = []
+    if looks:
+        for name in RENDERERS:
+            find_renderer(name)
     total = len(ACTIONS) + len(VARIANTS) + 2
 
     def keep(clip: GalleryClip, frames: Sequence[Picture]) -> None:
@@ -102,9 +112,31 @@ def make_gallery(
     wide = _camera(wave, make_character("man"))
     bodies = [_frames(wave, make_character(name), "blank", wide) for name in CHARACTERS]
     keep(GalleryClip(file="bodies.webp", title=", ".join(CHARACTERS), group="Bodies"), _side_by_side(bodies))
+    if looks:
+        draw_looks(out / LOOKS)
     if page is not None:
-        write_text(page, format_gallery(clips, _between(page, out)))
+        write_text(page, format_gallery(clips, _between(page, out), looks=looks))
     return clips
+
+
+def draw_looks(file: Path) -> Path:
+    """One moment of one action by every renderer, side by side, as a picture whose format `file` names."""
+    motion = perform(find_action(SHOWN), FPS)
+    moment = cut(motion, len(motion) // 2, len(motion) // 2 + 1)
+    rows = []
+    for avatar, scene in (("woman", ACTIONS[SHOWN].scene), ("spacesuit", "living_room")):
+        body = make_character(avatar)
+        camera = replace(frame_motion(make_character("man").pose(moment), _LOOK), angle=20.0)
+        pictures: list[Picture] = []
+        for name in RENDERERS:
+            background = draw_background(scene, camera, flat=name == "capsules")
+            pictures.extend(render_frames(Performance(moment, body), camera, background, name))
+        rows.append(np.concatenate(pictures, axis=1))
+    try:
+        Image.fromarray(np.concatenate(rows)).save(file, quality=80)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{file} cannot be written: {error}") from None
+    return file
 
 
 def _take(actor: str) -> tuple[Motion, float]:
@@ -119,7 +151,7 @@ def _camera(motion: Motion, body: Character) -> Camera:
 
 def _frames(motion: Motion, body: Character, scene: str, camera: Camera | None = None) -> list[Picture]:
     view = camera or _camera(motion, body)
-    drawn = render_frames(body.pose(motion), view, draw_background(scene, view))
+    drawn = render_frames(Performance(motion, body), view, draw_background(scene, view))
     return [crop_centre(picture, _SIZE) for picture in drawn]
 
 
@@ -154,8 +186,8 @@ def _between(page: Path, out: Path) -> str:
     return Path(os.path.relpath(out.resolve(), page.resolve().parent)).as_posix()
 
 
-def format_gallery(clips: Sequence[GalleryClip], folder: str) -> str:
-    """The page in Markdown: actions by kind, then variants, takes and bodies."""
+def format_gallery(clips: Sequence[GalleryClip], folder: str, *, looks: bool = False) -> str:
+    """The page in Markdown: actions by kind, then variants, takes, bodies and renderers."""
     groups = [*_KINDS.values(), "Variants"]
     return render_markdown(
         "vivant.build.mime",
@@ -166,6 +198,8 @@ def format_gallery(clips: Sequence[GalleryClip], folder: str) -> str:
         first_variant=VARIANTS[0].name,
         characters=list(CHARACTERS),
         folder=folder,
+        looks=LOOKS if looks else "",
+        renderers=list(RENDERERS),
         across=_ACROSS,
         width=_SIZE[0],
     )

@@ -18,6 +18,7 @@ from vivant.benchmarks.mime import names
 from vivant.build.mime.bundled_characters import CHARACTERS
 from vivant.build.mime.choreography import ACTIONS, find_action
 from vivant.build.mime.plan import VARIANTS, Variant
+from vivant.build.mime.recording import MOTION_FILES
 from vivant.build.mime.renderers import RENDERERS
 from vivant.build.mime.scenes import BLANK, SCENES
 from vivant.core.errors import UsageError, unknown_name_error
@@ -31,7 +32,7 @@ EFFORTS = (
     *("ultrafast", "superfast", "veryfast", "faster", "fast"),
     *("medium", "slow", "slower", "veryslow", "placebo"),
 )
-MOTION_FILES, CHARACTER_FILES = (".bvh", ".fbx"), (".fbx", ".glb", ".gltf")
+CHARACTER_FILES = (".fbx", ".glb", ".gltf")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]*")
 
 
@@ -40,7 +41,7 @@ class OwnAction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
 
     name: str
     motion: str = ""
-    """A bundled action's name, or a .bvh or .fbx file. [default: the bundled action called `name`]"""
+    """A bundled action's name, or a recording's file (.bvh, .npz, .glb …). [default: the one called `name`]"""
     labels: tuple[str, ...] = ()
     """Accepted answers; the first is shown as the option."""
     background: str = ""
@@ -105,7 +106,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     effort: str = "medium"
     """x264's preset."""
     renderer: str = "built-in"
-    """Or cycles or workbench: Blender."""
+    """Or capsules, the plain look of earlier editions; or cycles or workbench: Blender."""
     samples: int = 32
     """Rays that Cycles sends through each pixel; its time goes by them."""
     split: str = "test"
@@ -287,7 +288,7 @@ def _check_avatar(name: str, avatar: OwnCharacter, spec: Specification, fault: A
             raise fault(f"the avatar '{name}': '{colour}' is not a colour like '#2c385c'")
     if avatar.file:
         _check_file(avatar.file, f"the avatar '{name}'", CHARACTER_FILES, fault, root)
-        if spec.renderer == "built-in":
+        if spec.renderer in ("built-in", "capsules"):
             raise fault(f"the avatar '{name}' is a file, which Blender draws; set `renderer: cycles`")
 
 

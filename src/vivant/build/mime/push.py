@@ -43,7 +43,7 @@ def prepare_push(folder: Path, repo: str, *, private: bool = True) -> Push:
     from huggingface_hub import constants
 
     if not _REPO.fullmatch(repo) or "--" in repo or ".." in repo:
-        raise UsageError(f"--push {repo}: write OWNER/NAME, in letters, digits, '-', '_' and '.'")
+        raise UsageError(f"The repository '{repo}': write OWNER/NAME, in letters, digits, '-', '_' and '.'")
     if not os.environ.get("HF_TOKEN"):
         raise UsageError("Pushing needs a token with write access: set HF_TOKEN")
     sizes = verify(folder)
@@ -72,7 +72,7 @@ def push(ready: Push) -> str:
         info = api.repo_info(ready.repo, repo_type="dataset")
         if ready.private and info.private is False:
             raise UsageError(
-                f"{ready.repo} exists and is public; name another one, or pass --public if the videos may be seen"
+                f"{ready.repo} exists and is public; name another one, or pass --public if everyone may see this"
             )
         logger.info("The repository is there; sending %s", format_size(ready.bytes))
         api.upload_folder(

@@ -1,4 +1,4 @@
-"""The built-in renderer: capsules, shaded, with a soft shadow on the floor, as RGBA pictures.
+"""The plain renderer: capsules, shaded, with a soft shadow on the floor, as RGBA pictures.
 
 Each capsule is seen along parallel rays in its own window of pixels (its ends are projected in perspective,
 so only the bend of perspective within one limb is lost). There the visible surface has a closed form: the
@@ -48,9 +48,12 @@ class Layer:
         picture = still.copy()
         height, width = self.planes.shape[1:]
         window = (slice(self.top, self.top + height), slice(self.left, self.left + width))
-        patch = background[:, window[0], window[1]] * (_ONE - self.planes[3])
-        patch += self.planes[:3]
-        picture[window] = _tone(patch).transpose(1, 2, 0)
+        patch, clear = picture[window], _ONE - self.planes[3]
+        # Plane by plane: one at a time stays in the processor's cache.
+        for number in range(3):
+            plane = background[number][window] * clear
+            plane += self.planes[number]
+            patch[..., number] = _scaled(plane)
         return picture
 
     def alone(self, width: int, height: int) -> Picture:
@@ -62,6 +65,21 @@ class Layer:
         picture[self.top : self.top + high, self.left : self.left + wide] = to_picture(straight)
         return picture
 
+    def with_shadow(self, shadow: Layer) -> Layer:
+        """This layer over a shadow, whose only plane is alpha."""
+        (high, wide), (deep, broad) = self.planes.shape[1:], shadow.planes.shape[1:]
+        top, left = min(self.top, shadow.top), min(self.left, shadow.left)
+        bottom = max(self.top + high, shadow.top + deep)
+        right = max(self.left + wide, shadow.left + broad)
+        planes = np.zeros((4, bottom - top, right - left), np.float32)
+        y, x = shadow.top - top, shadow.left - left
+        planes[3, y : y + deep, x : x + broad] = shadow.planes[0]
+        y, x = self.top - top, self.left - left
+        view = planes[:, y : y + high, x : x + wide]
+        view *= _ONE - self.planes[3]
+        view += self.planes
+        return Layer(top, left, planes)
+
     @property
     def solid(self) -> int:
         """How many pixels the body itself covers; its shadow is thinner."""
@@ -70,15 +88,15 @@ class Layer:
 
 def to_picture(planes: Plane) -> Picture:
     """Planes from 0 to 1 as a picture (height, width, channels) of bytes."""
-    return np.ascontiguousarray(_tone(planes).transpose(1, 2, 0))
+    return np.ascontiguousarray(_scaled(planes.copy()).astype(np.uint8).transpose(1, 2, 0))
 
 
-def _tone(planes: Plane) -> Picture:
-    tones = planes * np.float32(255)
-    tones += np.float32(0.5)
+def _scaled(planes: Plane) -> Plane:
+    """In place: from 0 to 1 made 0 to 255, ready to be cut to whole numbers."""
+    planes *= np.float32(255)
+    planes += np.float32(0.5)
     # Light adds up, so it may pass 1; it is never below 0.
-    np.minimum(tones, np.float32(255), out=tones)
-    return tones.astype(np.uint8)
+    return np.minimum(planes, np.float32(255), out=planes)
 
 
 class Painter:
@@ -254,7 +272,7 @@ class Painter:
         y, x = int(top) * _SHADOW_STEP, int(left) * _SHADOW_STEP
         height = min(dark.shape[0] * _SHADOW_STEP, self.camera.height - y)
         width = min(dark.shape[1] * _SHADOW_STEP, self.camera.width - x)
-        return Layer(y, x, _enlarge(dark, _SHADOW_STEP, height, width)[None])
+        return Layer(y, x, enlarge(dark, _SHADOW_STEP, height, width)[None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +318,7 @@ def _shade(nx: Plane, ny: Plane, height: Plane, radius: Plane) -> Plane:
     return light
 
 
-def _enlarge(small: Plane, step: int, height: int, width: int) -> Plane:
+def enlarge(small: Plane, step: int, height: int, width: int) -> Plane:
     """Linear interpolation from every `step`-th pixel to all."""
 
     def stretch(array: Plane, length: int) -> Plane:

@@ -20,7 +20,7 @@ from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.render_index import RenderedVideo
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
-from vivant.engine.ray_executor import connect
+from vivant.engine.ray_connection import connect
 from vivant.models.base import require_package
 
 logger = logging.getLogger("vivant")

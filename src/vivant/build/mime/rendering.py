@@ -18,8 +18,8 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.plan_file import OwnAction, Specification
 from vivant.build.mime.rasterizer import Picture, Plane, to_picture
+from vivant.build.mime.recording import read_motion
 from vivant.build.mime.renderers import Performance, Renderer, find_renderer
-from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import draw_background, read_background
 from vivant.build.mime.take import Variation, vary
 from vivant.build.mime.video import crop_centre, frame_motion
@@ -75,11 +75,7 @@ def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSe
 
 @lru_cache(maxsize=2)
 def _read_recording(file: Path) -> Motion:
-    if file.suffix.lower() == ".fbx":
-        from vivant.build.mime.blender.motions import read_fbx
-
-        return read_fbx(file)
-    return read_bvh(file)
+    return read_motion(file)
 
 
 def fit_length(motion: Motion, frames: int) -> Motion:
@@ -111,7 +107,7 @@ def load_background(spec: Specification, scene: str, camera: Camera, root: Path)
     """A background by its name in the plan, as the camera sees it."""
     entry = spec.backgrounds.get(scene)
     if entry is None:
-        return draw_background(scene, camera)
+        return draw_background(scene, camera, flat=spec.renderer == "capsules")
     return read_background(root / entry.file, (camera.width, camera.height))
 
 

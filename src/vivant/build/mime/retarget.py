@@ -1,19 +1,21 @@
 """Motion capture on our skeleton: joints found by common names, bones pointed where the file's bones point.
 
-Rotations are taken relative to a reference pose, which is the file's rest pose if a figure stands in it, and
-its first frame otherwise. So the unit, the up axis, the heading and the rest pose of a file do not matter.
+Rotations are taken relative to a reference pose, which is the file's rest pose if a figure stands in it, and is worked
+out from its bones otherwise (`reference_pose`). So the unit, the up axis and the rest pose of a file do not matter.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from vivant.build.mime.bvh import Bvh, load_bvh
+from vivant.build.mime.joint_map import map_joints
 from vivant.build.mime.motion import Motion
+from vivant.build.mime.recording_check import cut_calibration, refuse_inhuman
+from vivant.build.mime.reference_pose import direction, find_reference, hip_height, own_direction
 from vivant.build.mime.rotation import Array, between, slerp, unit
 from vivant.build.mime.skeleton import (
     ANKLE_HEIGHT,
@@ -22,36 +24,18 @@ from vivant.build.mime.skeleton import (
     JOINTS,
     OFFSETS,
     STATURE,
-    TIPS,
     Skeleton,
     forward,
     local_rotations,
 )
 from vivant.core.errors import DataError
 
-_SIDED: dict[str, tuple[str, ...]] = {
-    "Shoulder": ("collar", "clavicle", "clavicula", "collarbone", "shoulder"),
-    "Arm": ("arm", "upperarm", "uparm", "humerus", "shldr", "shoulder"),
-    "ForeArm": ("forearm", "lowerarm", "lowarm", "elbow", "radius"),
-    "Hand": ("hand", "wrist"),
-    "Fingers": ("fingers", "handmiddle1", "middle1", "handindex1", "index1", "fingerbase", "finger0"),
-    "UpLeg": ("upleg", "upperleg", "thigh", "femur", "hip"),
-    "Leg": ("leg", "lowerleg", "lowleg", "shin", "calf", "knee", "tibia"),
-    "Foot": ("foot", "ankle"),
-    "Toe": ("toe", "toebase", "toes", "ball", "toe0"),
-}
-"""Names after the side is taken away, most telling first."""
 _UPSIDE_DOWN = 0.25
 """Metres by which a head is below the hips of somebody who stands on it."""
 _LYING, _STANDING = 0.5, 0.85
 """Share of the trunk's length that is height."""
 _LEAP = 1.0
 """Body heights that hips can move from one frame to the next, slow recordings included."""
-_NEEDED = ("Arm", "ForeArm", "UpLeg", "Leg")
-_SIDES = (
-    re.compile(r"(?P<side>left|right|l|r)(?P<bone>.+)"),
-    re.compile(r"(?P<bone>.+?)(?P<side>left|right|l|r)$"),
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +49,10 @@ class Retargeted:
     """Joints of the file that this skeleton has no place for (single fingers, twist bones, props)."""
     stature: float = 0.0
     """Height of the figure in the file's unit, from the soles to the top of the head."""
+    dropped: tuple[int, int] = (0, 0)
+    """Frames of a T-pose that were cut off the start and the end."""
+    notes: tuple[str, ...] = ()
+    """What the reader of the file mended, in sentences."""
 
 
 def read_bvh(file: Path, name: str = "") -> Motion:
@@ -72,74 +60,13 @@ def read_bvh(file: Path, name: str = "") -> Motion:
     return retarget(load_bvh(file), name or file.stem).motion
 
 
-def map_joints(bvh: Bvh) -> dict[str, int]:
-    """Our joints → places in the file's list. Raises a DataError naming the joints that cannot be found."""
-    sided: dict[tuple[str, str], int] = {}
-    plain: dict[str, int] = {}
-    for index, joint in enumerate(bvh.joints):
-        word = re.sub(r"[^a-z0-9]", "", joint.name.rsplit(":", 1)[-1].lower())
-        plain.setdefault(word, index)
-        # "legl" begins and ends with a letter of a side; the reading that makes no bone finds no use.
-        for match in filter(None, (pattern.match(word) for pattern in _SIDES)):
-            side = "Left" if match["side"].startswith("l") else "Right"
-            sided.setdefault((side, match["bone"]), index)
-    joint_map: dict[str, int] = {}
-    for side in ("Left", "Right"):
-        for bone, words in _SIDED.items():
-            matches = [sided[side, word] for word in words if (side, word) in sided]
-            if matches:
-                joint_map[side + bone] = matches[0]
-        # "Shoulder" names the collarbone in some files and the upper arm in others.
-        if joint_map.get(side + "Shoulder") == joint_map.get(side + "Arm"):
-            joint_map.pop(side + "Shoulder", None)
-    head = next((plain[word] for word in ("head", "headbase", "skull") if word in plain), None)
-    missing = [side + bone for bone in _NEEDED for side in ("Left", "Right") if side + bone not in joint_map]
-    missing += ["Head"] if head is None else []
-    if missing or head is None:
-        names = ", ".join(joint.name for joint in bvh.joints[:10]) + (" …" if len(bvh.joints) > 10 else "")
-        raise DataError(
-            f"{bvh.source}: no joint can be taken for {', '.join(missing)}; the file has {names}; rename its "
-            "joints to common names (LeftArm, LeftForeArm, LeftUpLeg, LeftLeg, Head …)"
-        )
-    _map_trunk(bvh, joint_map, head)
-    return joint_map
-
-
-def _map_trunk(bvh: Bvh, joint_map: dict[str, int], head: int) -> None:
-    """Trunk joints by their place between legs, arms and head, because their names mean different things."""
-
-    def line(index: int) -> list[int]:
-        path = [index]
-        while path[-1] >= 0:
-            path.append(bvh.joints[path[-1]].parent)
-        return path[-2::-1]
-
-    def fork(first: int, other: int) -> int:
-        shared = [a for a, b in zip(line(first), line(other), strict=False) if a == b]
-        return shared[-1]
-
-    hips, chest = (
-        fork(joint_map["LeftUpLeg"], joint_map["RightUpLeg"]),
-        fork(joint_map["LeftArm"], joint_map["RightArm"]),
-    )
-    spine, neck = line(chest), line(head)
-    if hips not in spine or chest not in neck:
-        raise DataError(f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips")
-    joint_map["Hips"], joint_map["Head"] = hips, head
-    if chest != hips:
-        joint_map["Chest"] = chest
-        if spine.index(chest) > spine.index(hips) + 1:
-            joint_map["Spine"] = spine[spine.index(hips) + 1]
-    if len(neck) > neck.index(chest) + 2:
-        joint_map["Neck"] = neck[neck.index(chest) + 1]
-
-
-def retarget(bvh: Bvh, name: str) -> Retargeted:
-    """Put a file's motion on our skeleton."""
-    joint_map = map_joints(bvh)
+def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retargeted:
+    """Put a file's motion on our skeleton; `joints` states which of our joints the file's are."""
+    joint_map = map_joints(bvh, joints)
+    bvh, dropped = cut_calibration(bvh, joint_map)
     positions, turned = bvh.globals()
-    rest_positions, rest_turned = _reference(bvh, joint_map, positions, turned)
-    axes = alignment(bvh, joint_map, rest_positions)
+    reference = find_reference(bvh, joint_map, positions, turned)
+    rest_positions, rest_turned, axes = reference.positions, reference.rotations, reference.axes
     # Joint by joint: how far it has turned from the reference pose, in our axes.
     delta = axes @ (turned @ np.swapaxes(rest_turned, -1, -2)) @ axes.T
     frames = len(positions)
@@ -174,6 +101,7 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
     scale = HIP_HEIGHT / hip_height(bvh, joint_map, rest_positions, axes)
     root = positions[:, joint_map["Hips"]] @ axes.T * scale
     motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
+    refuse_inhuman(bvh, joint_map, reference, STATURE / scale, positions)
     _refuse_nonsense(bvh, motion)
     _refuse_swapped(bvh, joint_map, axes)
     used = set(joint_map.values())
@@ -182,6 +110,8 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
         {joint: bvh.joints[joint_map[joint]].name for joint in JOINTS if joint in joint_map},
         tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
         STATURE / scale,
+        dropped,
+        bvh.notes,
     )
 
 
@@ -228,74 +158,6 @@ def _rate(frame_time: float) -> float:
     """Frames a second. Files state the time of a frame in few digits: 0.0333 is meant to be 30 a second."""
     fps = 1 / frame_time
     return float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps
-
-
-def _reference(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned: Array) -> tuple[Array, Array]:
-    """Positions (joints, 3) and rotations of the pose that rotations are taken from."""
-    rest = np.zeros((len(bvh.joints), 3))
-    for number, joint in enumerate(bvh.joints):
-        if joint.parent >= 0:
-            rest[number] = rest[joint.parent] + joint.offset
-    up = rest[joint_map["Head"]] - rest[joint_map["Hips"]]
-    down = rest[joint_map["LeftLeg"]] + rest[joint_map["RightLeg"]] - 2 * rest[joint_map["Hips"]]
-    across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
-    standing = np.dot(unit(up), unit(down)) < -0.8 and abs(np.dot(unit(up), unit(across))) < 0.5
-    if standing and np.linalg.norm(across) > 0:
-        return rest, np.broadcast_to(np.eye(3), (len(rest), 3, 3))
-    return positions[0], turned[0]
-
-
-def alignment(bvh: Bvh, joint_map: dict[str, int], rest: Array) -> Array:
-    """The rotation from the file's axes to ours: up to +Y, the figure's left to +X."""
-
-    def snapped(vector: Array) -> Array:
-        """The coordinate axis that a direction nearly follows, or the direction itself."""
-        axis = np.eye(3)[int(np.argmax(np.abs(vector)))] * np.sign(vector[int(np.argmax(np.abs(vector)))])
-        return axis if np.dot(axis, unit(vector)) > 0.9 else unit(vector)
-
-    up = snapped(rest[joint_map["Head"]] - rest[joint_map["Hips"]])
-    across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
-    left = snapped(across - up * np.dot(across, up))
-    left = unit(left - up * np.dot(left, up))
-    if not np.linalg.norm(left):
-        raise DataError(f"{bvh.source}: left and right legs start at one point, so no side can be told")
-    return np.stack([left, up, np.cross(left, up)])
-
-
-def direction(bvh: Bvh, joint: str, joint_map: dict[str, int], rest: Array, turned: Array) -> Array | None:
-    """Where a bone of the file points in the reference pose: to its chain's next joint, or to its end."""
-    chain = [name for name in JOINTS if name.startswith(joint[:4])]
-    index = joint_map[joint]
-    after = [joint_map[name] for name in chain[chain.index(joint) + 1 :] if name in joint_map]
-    ends = [rest[other] - rest[index] for other in after if _below(bvh, other, index)]
-    tip = bvh.joints[index].tip
-    if not ends and tip is not None:
-        ends = [turned[index] @ np.asarray(tip)]
-    return ends[0] if ends and np.linalg.norm(ends[0]) > 1e-9 else None
-
-
-def own_direction(joint: str) -> Array:
-    """Where the bone points at rest in our skeleton."""
-    return TIPS[joint] if joint in TIPS else np.asarray(OFFSETS[INDEX[joint] + 1])
-
-
-def _below(bvh: Bvh, index: int, ancestor: int) -> bool:
-    while index > ancestor:
-        index = bvh.joints[index].parent
-    return index == ancestor
-
-
-def hip_height(bvh: Bvh, joint_map: dict[str, int], rest: Array, axes: Array) -> float:
-    """How high the hips are in the reference pose, with the ankles' own height in proportion."""
-    heights = rest @ axes.T[:, 1]
-    feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
-    above = float(heights[joint_map["Hips"]] - np.mean(heights[feet]))
-    if above <= 0:
-        raise DataError(f"{bvh.source}: the hips are not above the feet, so the figure's size cannot be told")
-    ours = HIP_HEIGHT - ANKLE_HEIGHT
-    if "LeftFoot" not in joint_map or "RightFoot" not in joint_map:
-        ours = -float(OFFSETS[INDEX["LeftUpLeg"], 1] + OFFSETS[INDEX["LeftLeg"], 1])
-    return above * HIP_HEIGHT / ours
 
 
 def _settle(motion: Motion) -> Motion:

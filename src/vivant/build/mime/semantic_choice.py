@@ -54,7 +54,9 @@ def choose_distractors(
 ) -> tuple[str, ...]:
     """`count` labels of other actions, drawn after the `drop` nearest in meaning were left out.
 
-    None is within `TOO_CLOSE` of any label of this action, and no two are names of one thing.
+    None is within `TOO_CLOSE` of any label of this action, and no two are names of one thing. How many of them are
+    shorter than the right option is drawn first, each number as likely as the others where the labels allow it: so
+    that neither the longest nor the shortest option is right more often than chance.
     """
     own_labels = labels[action]
     pool = {
@@ -66,13 +68,30 @@ def choose_distractors(
     }
     ranked = sorted(pool, key=lambda label: (-near.best(own_labels, [label]), label))
     allowed = [label for label in ranked[drop:] if near.best(own_labels, [label]) < TOO_CLOSE]
-    chance.derive_generator(seed, "mime-distractors", action).shuffle(allowed)
-    chosen: list[str] = []
-    for label in allowed:
-        if all(pool[label] != pool[other] and near.best([label], [other]) < TOO_CLOSE for other in chosen):
-            chosen.append(label)
+    generator = chance.derive_generator(seed, "mime-options", action)
+    generator.shuffle(allowed)
+
+    def pick(candidates: Sequence[str], number: int, chosen: Sequence[str] = ()) -> list[str]:
+        picked = list(chosen)
+        for label in candidates:
+            if len(picked) == len(chosen) + number:
+                break
+            if all(
+                pool[label] != pool[other] and near.best([label], [other]) < TOO_CLOSE for other in picked
+            ):
+                picked.append(label)
+        return picked
+
+    length = len(own_labels[0])
+    shorter = [label for label in allowed if len(label) < length]
+    longer = [label for label in allowed if len(label) > length]
+    for number in generator.sample(range(count + 1), count + 1):
+        chosen = pick(longer, count - number, pick(shorter, number))
         if len(chosen) == count:
             return tuple(chosen)
+    chosen = pick(allowed, count)
+    if len(chosen) == count:
+        return tuple(chosen)
     raise DataError(
         f"Action '{action}' has only {len(chosen)} of {count} wrong options left after the {drop} nearest "
         "labels are dropped; plan more actions or drop fewer"

@@ -16,7 +16,8 @@ from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera, fit
 from vivant.build.mime.characters import Character, Shapes
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.rasterizer import Painter, Picture, Plane, to_picture
+from vivant.build.mime.rasterizer import Picture, Plane, to_picture
+from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.scenes import draw_background
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import atomic_path
@@ -36,17 +37,18 @@ def frame_motion(shapes: Shapes, size: tuple[int, int]) -> Camera:
     return replace(fit(points, size=(min(size[0], size[1] * 4 // 3), size[1])), width=size[0])
 
 
-def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator[Picture]:
-    """RGB pictures (height, width, 3) of a posed motion before a background, one at a time."""
+def render_frames(
+    performance: Performance, camera: Camera, background: Plane, renderer: str = "built-in"
+) -> Iterator[Picture]:
+    """RGB pictures (height, width, 3) of a motion before a background, one at a time."""
     if background.shape != (3, camera.height, camera.width):
         raise UsageError(
             f"The background is {background.shape[2]}×{background.shape[1]} and the camera's picture "
             f"{camera.width}×{camera.height}; they must be of one size"
         )
-    painter = Painter(camera)
     still = to_picture(background)
-    for number in range(len(shapes)):
-        yield painter.paint(shapes, number).over(background, still)
+    for layer in find_renderer(renderer).layers(performance, camera):
+        yield layer.over(background, still)
 
 
 def crop_centre(picture: Picture, size: tuple[int, int]) -> Picture:
@@ -128,6 +130,7 @@ def render_video(
     out: Path,
     *,
     camera: Camera | None = None,
+    renderer: str = "built-in",
     crf: int = 23,
     preset: str = "medium",
 ) -> int:
@@ -137,10 +140,13 @@ def render_video(
     (whose angle and size are replaced) the framing is worked out from the motion.
     """
     body = make_character(avatar) if isinstance(avatar, str) else avatar
-    shapes = body.pose(motion.resampled(fps))
-    view = replace(camera or frame_motion(shapes, size), angle=angle, width=size[0], height=size[1])
-    planes = draw_background(background, view) if isinstance(background, str) else background
-    return encode(render_frames(shapes, view, planes), out, fps, crf=crf, preset=preset)
+    performance = Performance(motion.resampled(fps), body)
+    found = camera or frame_motion(body.pose(performance.motion), size)
+    view = replace(found, angle=angle, width=size[0], height=size[1])
+    planes = background
+    if isinstance(planes, str):
+        planes = draw_background(planes, view, flat=renderer == "capsules")
+    return encode(render_frames(performance, view, planes, renderer), out, fps, crf=crf, preset=preset)
 
 
 def read_frames(video: Path, count: int | None = None) -> list[Picture]:

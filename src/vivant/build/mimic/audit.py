@@ -1,14 +1,15 @@
-"""The step audit: what can be solved without the video, before and after drawing again; and what is in it.
+"""The step audit: how far each task can be guessed without the video, before and after drawing again.
 
-A task passes if chance explains every guesser: the lower end of its Wilson interval, corrected for the number of
-looks (Bonferroni over guessers and tasks), is not above 25 %. With `redraw`, wrong options of a task that fails are
-drawn again by the same rules until it passes; a task that never does keeps its best draw and is named.
+A task is as guessable as its best guesser is right, told with a Wilson interval that is corrected for the number of
+looks (Bonferroni over guessers and tasks). Where its lower end is above 25 %, the task gives something away. With
+`redraw`, wrong options of such a task are drawn again by the same rules until it does not; a task that always does
+keeps its best draw and is named. Comment popularity keeps its published ranks: what is drawn for it is a variant in a
+file of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -22,6 +23,7 @@ from vivant.build.mimic.blind_guessers import (
     GuesserResult,
     Picks,
     detectable_advantage,
+    find_best_guesser,
     find_solved,
     guess,
     guess_quickly,
@@ -32,8 +34,8 @@ from vivant.build.mimic.distributions import draw_distributions
 from vivant.build.mimic.items import ItemMaker
 from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.overlap import TextOverlap, find_overlaps
-from vivant.build.mimic.popularity import BalancedDealer, RankSampling
-from vivant.build.mimic.practice_items import make_practice_items, make_ranking_practice
+from vivant.build.mimic.practice_items import RankingPractice, make_practice_items
+from vivant.build.mimic.rank_matching import VARIANT, RankMatcher
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.tasks import read_bench_videos
@@ -45,10 +47,9 @@ from vivant.core.table import Cell, Table, to_markdown
 
 STEP = "audit"
 REPORT = "audit.json"
-_MADE_SO = (
-    f"{OWN} was dealt out anew by this classifier's own scores: its figure there shows that it could be done, "
-    "not what another classifier would find."
-)
+VARIANT_ITEMS = f"items-{VARIANT}.jsonl"
+_DEALERS = 2
+"""Classifiers that learn, one after another, from options dealt by those before."""
 
 
 class TaskAudit(Struct, frozen=True, kw_only=True):
@@ -83,6 +84,9 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     dropped: tuple[str, ...]
     practised: dict[str, int]
     overlaps: tuple[TextOverlap, ...]
+    variant: tuple[GuesserResult, ...] = ()
+    """Guessers on comment popularity as matched; empty where it was not drawn."""
+    variant_practised: int = 0
 
 
 def audit(
@@ -102,7 +106,7 @@ def audit(
         "redraw": redraw,
         "drop": drop,
     }
-    with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=2, force=force) as step:
+    with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=3, force=force) as step:
         if not step.done:
             _audit(work, settings, progress, step, redraw, drop, VectorStore(work, progress, encoder))
     return step
@@ -123,15 +127,22 @@ def _audit(
     learned = {
         task: OptionClassifier(items) for task, items in make_practice_items(work, settings, progress).items()
     }
-    auditor = _Auditor(work, settings, store, learned)
+    ranking = RankingPractice(work, settings) if OWN in settings.tasks.tasks else None
+    if ranking is not None:
+        learned[OWN] = OptionClassifier(ranking.make_judging())
+    auditor = _Auditor(settings, store, learned)
     before = {task: auditor.look_at(items) for task, items in first.items()}
     after, draws = dict(before), dict.fromkeys(before, 0)
-    failing = [task for task, audited in before.items() if not audited.passes]
-    if redraw and failing:
+    failing = [task for task, audited in before.items() if not audited.passes and task != OWN]
+    matched, variant_practised = None, 0
+    if redraw and (failing or ranking is not None):
         maker = ItemMaker(read_bench_videos(work, settings), settings.tasks, settings.seed, store)
         for number, task in enumerate(failing):
             progress(number, len(failing), f"tasks drawn again; now {task}")
             after[task], draws[task] = auditor.draw_again(maker, task, before[task])
+        if ranking is not None and before[OWN].items:
+            progress(len(failing), len(failing) + 1, f"tasks drawn again; now {OWN}, {VARIANT}")
+            matched, variant_practised = auditor.draw_matched(maker, ranking)
     solved = [name for audited in after.values() for name in audited.solved]
     dropped: list[str] = []
     if drop:
@@ -140,6 +151,9 @@ def _audit(
             task: auditor.look_at([item for item in audited.items if item.id not in set(audited.solved)])
             for task, audited in after.items()
         }
+        if matched is not None:
+            kept = [item for item in matched.items if item.id not in set(matched.solved)]
+            matched = auditor.look_at(kept, auditor.matched_judge)
     with connect(work, settings.memory, settings.workers) as connection:
         overlaps = find_overlaps(connection, work)
         draw_distributions(
@@ -154,29 +168,45 @@ def _audit(
         dropped=tuple(dropped),
         practised={task: result.practised for task, result in learned.items()},
         overlaps=tuple(overlaps),
+        variant=matched.looks if matched else (),
+        variant_practised=variant_practised,
     )
-    _write(step, report, before, after)
+    _write(step, report, before, after, matched)
 
 
 class _Auditor:
     def __init__(
-        self, work: Path, settings: PipelineSettings, store: VectorStore, learned: dict[str, OptionClassifier]
+        self, settings: PipelineSettings, store: VectorStore, learned: dict[str, OptionClassifier]
     ) -> None:
-        self._work = work
-        self._all = settings
         self._settings = settings.audit
         self._store = store
         self._learned = learned
         self._looks = len(GUESSERS) * len(settings.tasks.tasks)
+        self.matched_judge: OptionClassifier | None = None
 
-    def look_at(self, items: Sequence[MimicItem]) -> TaskAudit:
+    def look_at(self, items: Sequence[MimicItem], judge: OptionClassifier | None = None) -> TaskAudit:
         """What guessers make of the items of one task."""
         if not items:
             return TaskAudit(items=(), looks=(), solved=())
-        picks = guess(items, self._store, self._learned[items[0].task])
+        picks = guess(items, self._store, judge or self._learned[items[0].task])
         return TaskAudit(
             items=tuple(items), looks=tuple(self._look(items, picks)), solved=tuple(find_solved(items, picks))
         )
+
+    def draw_matched(self, maker: ItemMaker, practice: RankingPractice) -> tuple[TaskAudit, int]:
+        """Comment popularity with matched options, judged by a classifier that learnt from such options elsewhere."""
+        slack = self._settings.rank_slack
+        dealers = [OptionClassifier(practice.make_dealing())]
+
+        def score(text: str) -> float:
+            return sum(dealer.score(text) for dealer in dealers)
+
+        # What a classifier finds in options that the first has dealt, the next one deals with.
+        while len(dealers) <= _DEALERS:
+            dealers.append(OptionClassifier(practice.make_dealing(RankMatcher(score, slack))))
+        self.matched_judge = OptionClassifier(practice.make_judging(RankMatcher(score, slack)))
+        items = maker.make(OWN, 0, RankMatcher(score, slack)).items
+        return self.look_at(items, self.matched_judge), self.matched_judge.practised
 
     def draw_again(self, maker: ItemMaker, task: str, first: TaskAudit) -> tuple[TaskAudit, int]:
         """The first draw that passes, or the best of all, and its number.
@@ -186,7 +216,7 @@ class _Auditor:
         failed: list[tuple[float, int, tuple[MimicItem, ...]]] = []
         best, number = first, 0
         for attempt in range(1, self._settings.redraws + 1):
-            items = maker.make(task, attempt, self._near(task, attempt)).items
+            items = maker.make(task, attempt).items
             if len(items) < len(first.items):
                 continue
             quick = max(
@@ -208,23 +238,6 @@ class _Auditor:
                 best, number = audited, attempt
         return best, number
 
-    def _near(self, task: str, attempt: int) -> RankSampling | None:
-        """How comments of one video are dealt out: first by the classifier's score, then evenly by length too.
-
-        From then on the score is another classifier's, so that the one that judges has not dealt.
-        """
-        if task != OWN:
-            return None
-        if attempt == 1:
-            return RankSampling(self._learned[task].score, self._settings.rank_slack)
-        return RankSampling(
-            self._dealer.score, self._settings.rank_slack, BalancedDealer((len, self._dealer.score))
-        )
-
-    @cached_property
-    def _dealer(self) -> OptionClassifier:
-        return OptionClassifier(make_ranking_practice(self._work, self._all))
-
     def _look(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[GuesserResult]:
         return score_guessers(items, picks, self._looks, self._settings.level)
 
@@ -241,27 +254,37 @@ def audit_table(looks: Sequence[GuesserResult], title: str) -> Table:
     for task, results in by_task.items():
         n = next(iter(results.values())).n
         cells = [_cell(results[name]) if name in results else "–" for name in GUESSERS]
-        verdict = "yes" if all(result.passes for result in results.values()) else "NO"
-        body.append((task, n, *cells, verdict))
+        body.append((task, n, *cells, format_guessability(list(results.values()))))
     smallest = min((next(iter(results.values())).n for results in by_task.values()), default=0)
     return Table(
         title=title,
-        columns=("task", "items", *GUESSERS, "passes"),
+        columns=("task", "items", *GUESSERS, "guessable"),
         body=tuple(body),
         notes=(
-            "Percent right with 95 % intervals; chance is 25. ✗: above chance, corrected for the number of looks.",
+            "Percent right with 95 % intervals; chance is 25. guessable: the best guesser, with an interval corrected "
+            "for the number of looks; ✗ where even its lower end is above chance.",
             f"The smallest task could have shown an advantage of {100 * detectable_advantage(smallest):.1f} points.",
         ),
     )
 
 
+def format_guessability(results: Sequence[GuesserResult]) -> str:
+    """The best guesser's share in percent, with its corrected interval."""
+    best = find_best_guesser(results)
+    if best is None:
+        return "–"
+    mark = "" if all(result.passes for result in results) else " ✗"
+    return f"{100 * best.share:.1f} [{100 * best.floor:.1f}, {100 * best.ceiling:.1f}]{mark}"
+
+
 def _tables(report: AuditReport) -> list[Table]:
     tables = [audit_table(report.before, "Options alone, as first drawn")]
     if any(report.draws.values()) or report.dropped:
-        published = audit_table(report.after, "Options alone, as published")
-        if report.draws.get(OWN) == 1:
-            published = msgspec.structs.replace(published, notes=(*published.notes, _MADE_SO))
-        tables.append(published)
+        tables.append(audit_table(report.after, "Options alone, as published"))
+    if report.variant:
+        table = audit_table(report.variant, f"Options alone, {OWN} as {VARIANT} ({VARIANT_ITEMS})")
+        learnt = f"Its classifier learnt from {report.variant_practised:,} questions with options of the same kind."
+        tables.append(msgspec.structs.replace(table, notes=(*table.notes, learnt)))
     return tables
 
 
@@ -285,9 +308,18 @@ def _cell(result: GuesserResult) -> str:
 
 
 def _write(
-    step: BuildStep, report: AuditReport, before: dict[str, TaskAudit], after: dict[str, TaskAudit]
+    step: BuildStep,
+    report: AuditReport,
+    before: dict[str, TaskAudit],
+    after: dict[str, TaskAudit],
+    matched: TaskAudit | None,
 ) -> None:
     write_jsonl(step.folder / ITEMS, [item for audited in after.values() for item in audited.items])
+    if matched is not None:
+        variant = {**after, OWN: matched}
+        write_jsonl(
+            step.folder / VARIANT_ITEMS, [item for audited in variant.values() for item in audited.items]
+        )
     (step.folder / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
     text = "\n".join(to_markdown(table) for table in _tables(report))
     (step.folder / "audit.md").write_text(text, encoding="utf-8")
@@ -297,15 +329,41 @@ def _write(
         count = len(after[task].items)
         why = {"solved by every guesser": len(audited.items) - count} if report.dropped else {}
         step.count(f"{task} items", into=len(audited.items), out=count, why=why)
+    if matched is not None:
+        step.count(f"{OWN} items, {VARIANT}", out=len(matched.items))
     for task, number in report.draws.items():
         if number:
             step.note(f"{task}: drawn again, draw {number} stands")
     step.note(f"{len(report.solved)} items are solved by every guesser: solved.txt")
     step.note(f"{len(report.overlaps)} texts stand word for word on both sides of the split: overlaps.jsonl")
-    if report.failing:
-        step.note(
-            f"NOT PASSED: {', '.join(report.failing)} can be solved above chance from options alone (audit.md); "
-            "try --redraw, then --drop, or leave the task out (tasks.tasks)"
+    for sentence in describe_guessability(report):
+        step.note(sentence)
+
+
+def describe_guessability(report: AuditReport) -> list[str]:
+    """How far the tasks can be guessed from options alone, in sentences."""
+    by_task: dict[str, list[GuesserResult]] = {}
+    for result in report.after:
+        by_task.setdefault(result.task, []).append(result)
+    sentences = []
+    told = {task: format_guessability(results).removesuffix(" ✗") for task, results in by_task.items()}
+    others = [task for task in by_task if task not in report.failing]
+    if others:
+        most = max(others, key=lambda task: max(result.share for result in by_task[task]))
+        sentences.append(
+            f"Of {', '.join(others)} the most guessable from options alone is {most}: {told[most]} %, which chance "
+            "(25) explains"
         )
-    else:
-        step.note("Passed: no guesser that sees only the options is above chance in any task (audit.md)")
+    for task in report.failing:
+        remedy = (
+            f"compare scores with that, not with 25; with --redraw the variant {VARIANT} is written beside it"
+            if task == OWN
+            else "try --redraw, then --drop, or leave the task out (tasks.tasks)"
+        )
+        sentences.append(f"GUESSABLE: {task}, {told[task]} % from options alone: {remedy}")
+    if report.variant:
+        sentences.append(
+            f"{OWN}, {VARIANT}: guessable in {format_guessability(report.variant).removesuffix(' ✗')} % "
+            f"({VARIANT_ITEMS})"
+        )
+    return sentences

@@ -36,6 +36,8 @@ class GuesserResult(Struct, frozen=True, kw_only=True):
     """The interval shown."""
     floor: float
     """Lower end of the interval corrected for the number of looks: above chance, the task gives something away."""
+    ceiling: float
+    """Its upper end."""
 
     @property
     def passes(self) -> bool:
@@ -104,9 +106,15 @@ def score_guessers(
                 low=interval.low if interval else 0.0,
                 high=interval.high if interval else 1.0,
                 floor=strict.low if strict else 0.0,
+                ceiling=strict.high if strict else 1.0,
             )
         )
     return results
+
+
+def find_best_guesser(results: Sequence[GuesserResult]) -> GuesserResult | None:
+    """The guesser that is right most often: a task is as guessable as that."""
+    return max(results, key=lambda result: (result.share, result.guesser), default=None)
 
 
 def find_solved(items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[str]:

@@ -10,14 +10,14 @@ import msgspec
 
 from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 from vivant.benchmarks.mimic.names import choose_length_bucket
-from vivant.build.mimic.audit import read_report
+from vivant.build.mimic.audit import describe_guessability, read_report
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import RECORD, read_record
 from vivant.build.templates import render_markdown
 from vivant.core.table import to_markdown
 
 _SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
-_STEPS = ("ingest", "clean", "select", "split", "tasks", "audit", "pool")
+_STEPS = ("ingest", "clean", "topics", "select", "split", "tasks", "audit", "pool")
 
 
 def render_card(
@@ -80,13 +80,7 @@ def render_ids_card(settings: PipelineSettings, videos: int, items: int) -> str:
 
 
 def _verdict(work: Path) -> str:
-    report = read_report(work)
-    if not report.failing:
-        return "No guesser that sees only the options is above chance in any task."
-    return (
-        f"In {', '.join(report.failing)} a guesser that sees only the options is above chance: compare scores with "
-        "that, not with 25 %."
-    )
+    return " ".join(f"{sentence}." for sentence in describe_guessability(read_report(work)))
 
 
 def _contact(settings: PipelineSettings) -> str:

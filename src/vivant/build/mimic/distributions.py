@@ -64,7 +64,7 @@ def _count_videos(connection: DuckDBPyConnection, work: Path) -> Counts:
 
 
 def _draw_videos(counts: Counts, path: Path) -> None:
-    from vivant.reporting.figures import COLORS, load_pyplot, save_figure
+    from vivant.reporting.figure_style import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     figure, axes = pyplot.subplots(2, 2, figsize=(8.4, 5.6))
@@ -101,7 +101,7 @@ def _count_scores(connection: DuckDBPyConnection, work: Path) -> dict[str, list[
 
 
 def _draw_scores(bins: dict[str, list[float]], path: Path) -> None:
-    from vivant.reporting.figures import COLORS, load_pyplot, save_figure
+    from vivant.reporting.figure_style import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     figure, axis = pyplot.subplots(figsize=(4.6, 2.8))
@@ -118,7 +118,7 @@ def _draw_scores(bins: dict[str, list[float]], path: Path) -> None:
 
 
 def _draw_options(items: Sequence[MimicItem], path: Path) -> None:
-    from vivant.reporting.figures import COLORS, load_pyplot, save_figure
+    from vivant.reporting.figure_style import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     tasks = list(dict.fromkeys(item.task for item in items))

@@ -10,7 +10,8 @@ from msgspec import Struct, field
 from vivant.benchmarks.mimic.format import MimicItem, MimicOption
 from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.distractors import draw_distractors
-from vivant.build.mimic.popularity import RankSampling, choose_ranked_options
+from vivant.build.mimic.popularity import choose_ranked_options
+from vivant.build.mimic.rank_matching import RankMatcher
 from vivant.build.mimic.settings import TaskSettings
 from vivant.build.mimic.vectors import VectorStore
 from vivant.build.mimic.video_records import VideoRecord
@@ -52,10 +53,10 @@ class ItemMaker:
             results[task] = self.make(task)
         return results
 
-    def make(self, task: str, attempt: int = 0, near: RankSampling | None = None) -> TaskItems:
-        """The items of one task. `near` is for comment popularity alone."""
+    def make(self, task: str, attempt: int = 0, matcher: RankMatcher | None = None) -> TaskItems:
+        """The items of one task. `matcher` is for comment popularity alone."""
         if task == OWN:
-            return self._make_popularity(attempt, near)
+            return self._make_popularity(attempt, matcher)
         texts = self._material.texts(task)
         distractors = draw_distractors(self._material, texts, attempt)
         without = Counter(texts.without)
@@ -69,11 +70,11 @@ class ItemMaker:
                 questions[option.video] = (option, *(texts.options[k] for k in wrong))
         return TaskItems(task, self._order_options(task, questions), dict(without))
 
-    def _make_popularity(self, attempt: int, near: RankSampling | None) -> TaskItems:
+    def _make_popularity(self, attempt: int, matcher: RankMatcher | None) -> TaskItems:
         without: Counter[str] = Counter()
         questions: dict[str, tuple[MimicOption, ...]] = {}
         for line in self._material.lines:
-            options = choose_ranked_options(line, self._settings.ranks, self._seed, attempt, near)
+            options = choose_ranked_options(line, self._settings.ranks, self._seed, attempt, matcher)
             if isinstance(options, str):
                 without[options] += 1
             else:

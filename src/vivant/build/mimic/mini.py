@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.build.mimic.settings import (
@@ -19,6 +20,8 @@ from vivant.build.mimic.world.phrases import load_topics
 from vivant.build.mimic.world.rendering import render_video
 
 SIZE, FPS, SECONDS = (160, 120), 8, 2.0
+BACKDROPS = ("checks", "rings", "waves", "bands")
+"""Patterns behind the mini-edition's clips. `vivant/tiny` learns from clips before the other patterns."""
 WORLD = WorldPlan(videos=2000, comments=320_000, seed=5)
 SETTINGS = PipelineSettings(
     clean=CleanSettings(languages=("en",), fewest_comments=100),
@@ -44,7 +47,10 @@ def read_topics(work: Path) -> dict[str, tuple[str, int]]:
     return {ref: (topic, seed) for ref, topic, seed in rows}
 
 
-def render_mini_clip(topic_and_seed: tuple[str, int], path: Path) -> None:
+def render_mini_clip(
+    topic_and_seed: tuple[str, int], path: Path, patterns: Sequence[str] = BACKDROPS
+) -> None:
     """Draw a topic with the look of a seed, as small and short as the mini-edition's videos are."""
+    name, seed = topic_and_seed
     topics = {topic.name: topic for topic in load_topics()}
-    render_video(topics[topic_and_seed[0]], topic_and_seed[1], path, size=SIZE, seconds=SECONDS, fps=FPS)
+    render_video(topics[name], seed, path, size=SIZE, seconds=SECONDS, fps=FPS, patterns=patterns)

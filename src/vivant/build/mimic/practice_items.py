@@ -10,29 +10,50 @@ from vivant.benchmarks.mimic.format import MimicItem
 from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.items import ItemMaker
+from vivant.build.mimic.rank_matching import RankMatcher
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.split import TRAIN
 from vivant.build.mimic.video_records import read_video_records
 from vivant.core.progress import ProgressCallback, ignore_progress
-from vivant.core.randomness import sample_ids
+from vivant.core.randomness import derive_seed, sample_ids
 
 
 def make_practice_items(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress
 ) -> dict[str, tuple[MimicItem, ...]]:
-    """Questions about some videos, made by the benchmark's rules (but for meaning, which costs hours)."""
-    return _make_items(work, settings, _sample_practice(work, settings), progress)
+    """Questions about some videos, made by the benchmark's rules (but for meaning, which costs hours).
+
+    Not of comment popularity, which has a practice of its own.
+    """
+    tasks = tuple(task for task in settings.tasks.tasks if task != OWN)
+    others = msgspec.structs.replace(settings, tasks=msgspec.structs.replace(settings.tasks, tasks=tasks))
+    return _make_items(work, others, _sample_practice(work, settings), progress) if tasks else {}
 
 
-def make_ranking_practice(work: Path, settings: PipelineSettings) -> tuple[MimicItem, ...]:
-    """Questions of comment popularity alone, about other videos than `practice` asks about: as many as it may."""
-    apart = set(_sample_practice(work, settings))
-    ranked = _list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
-    refs = sample_ids(
-        [ref for ref in ranked if ref not in apart], settings.audit.practice, settings.seed, "dealing"
-    )
-    alone = msgspec.structs.replace(settings, tasks=msgspec.structs.replace(settings.tasks, tasks=(OWN,)))
-    return _make_items(work, alone, refs)[OWN]
+class RankingPractice:
+    """Questions of comment popularity about the train split, in two halves that share no video.
+
+    Some classifiers learn from one half and deal options out; another learns from the other half and judges them.
+    """
+
+    def __init__(self, work: Path, settings: PipelineSettings) -> None:
+        alone = msgspec.structs.replace(settings.tasks, tasks=(OWN,))
+        ranked = _list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
+        drawn = sample_ids(ranked, 2 * settings.audit.practice, settings.seed, "ranking")
+        shuffled = sorted(drawn, key=lambda ref: (derive_seed(settings.seed, "ranking half", ref), ref))
+        self._makers = []
+        for half in (shuffled[::2], shuffled[1::2]):
+            with connect(work, settings.memory, settings.workers) as connection:
+                videos = list(read_video_records(connection, work, TRAIN, alone, half))
+            self._makers.append(ItemMaker(videos, alone, settings.seed, None))
+
+    def make_dealing(self, matcher: RankMatcher | None = None) -> tuple[MimicItem, ...]:
+        """For those that deal."""
+        return self._makers[0].make(OWN, 0, matcher).items
+
+    def make_judging(self, matcher: RankMatcher | None = None) -> tuple[MimicItem, ...]:
+        """For the one that judges: made by the rule whose items it will see."""
+        return self._makers[1].make(OWN, 0, matcher).items
 
 
 def _sample_practice(work: Path, settings: PipelineSettings) -> list[str]:

@@ -1,6 +1,7 @@
 """The step publish: the benchmark as a folder that others can use, and as ids that may be passed on.
 
 WORK/publish/full   videos.jsonl, items.jsonl, videos/, pool/, README.md, DATASHEET.md, audit, privacy.json, SHA256SUMS
+WORK/publish/matched    the same with matched options in comment popularity, where the audit has drawn them
 WORK/publish/ids    ids.jsonl, README.md, SHA256SUMS
 """
 
@@ -15,14 +16,18 @@ from pathlib import Path
 import msgspec
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, iter_items, iter_videos
+from vivant.benchmarks.mimic.names import OWN
+from vivant.build.mimic.audit import VARIANT_ITEMS
 from vivant.build.mimic.data_cards import render_card, render_datasheet, render_ids_card
 from vivant.build.mimic.ids_edition import FILE, IdsHeader, write_ids
 from vivant.build.mimic.ingestion.privacy_audit import PrivacyReport, audit_privacy
 from vivant.build.mimic.media_files import find_media, link_or_copy
+from vivant.build.mimic.rank_matching import VARIANT
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.tasks import MEDIA
-from vivant.core.files import write_jsonl
+from vivant.core.errors import DataError
+from vivant.core.files import read_jsonl, write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "publish"
@@ -38,7 +43,7 @@ def publish(
     """Write both editions."""
     parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _name_settings(settings)}
     inputs = ["split", "tasks", "audit", "pool"]
-    with begin_step(work, STEP, inputs, parameters, force=force) as step:
+    with begin_step(work, STEP, inputs, parameters, version=2, force=force) as step:
         if not step.done:
             full, ids = step.folder / "full", step.folder / "ids"
             full.mkdir()
@@ -57,12 +62,42 @@ def publish(
             _write_ids(ids, settings, videos, items)
             for folder in (full, ids):
                 write_sums(folder)
+            _write_variant(step, settings, work, videos, progress)
             _report(step, videos, items, there)
             step.note(
                 f"personal data: {1 - privacy.missed:.1%} of {sum(privacy.planted.values()):,} planted values masked, "
                 f"{privacy.touched:.1%} of clean texts touched, {privacy.held:.2%} of {privacy.texts:,} texts hold any"
             )
     return step
+
+
+def _write_variant(
+    step: BuildStep,
+    settings: PipelineSettings,
+    work: Path,
+    videos: list[MimicVideo],
+    progress: ProgressCallback,
+) -> None:
+    """The edition with matched options beside the default one, under a name of its own."""
+    source = work / "audit" / VARIANT_ITEMS
+    if not source.is_file():
+        return
+    items = read_jsonl(source, MimicItem, DataError)
+    named = msgspec.structs.replace(
+        settings,
+        publish=msgspec.structs.replace(settings.publish, name=f"{settings.publish.name}, {VARIANT}"),
+    )
+    folder = step.folder / VARIANT
+    folder.mkdir()
+    write_jsonl(folder / VIDEOS, videos)
+    write_jsonl(folder / ITEMS, items)
+    _copy(work, folder, videos, progress)
+    (folder / "README.md").write_text(render_card(work, named, videos, list(items)), encoding="utf-8")
+    write_sums(folder)
+    step.note(
+        f"the variant {VARIANT} is in {step.work / STEP / VARIANT}: {OWN} with options that differ in little but "
+        "likes. Name it with every score"
+    )
 
 
 def _name_settings(settings: PipelineSettings) -> dict[str, str]:

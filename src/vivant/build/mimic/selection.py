@@ -22,6 +22,7 @@ from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.settings import ANY, PipelineSettings, SelectSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.strata import VideoCandidate, choose_videos
+from vivant.build.mimic.topics import optional_inputs, videos_source
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
@@ -48,7 +49,8 @@ def select_videos(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Choose the benchmark's videos; `videos.parquet` has every video with its score and why it is in or out."""
-    with begin_step(work, STEP, ["clean"], settings.select, force=force) as step:
+    inputs = ["clean", *optional_inputs(work, STEP)]
+    with begin_step(work, STEP, inputs, settings.select, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 2, "counting comments and scoring")
@@ -72,7 +74,7 @@ def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings)
                v.tags, v.topics, v.duration,
                coalesce(kept.alone, 0) AS alone, v.views, v.likes,
                coalesce(v.comment_count, kept.all_comments, 0) AS comments
-        FROM {parquet_source(clean / "videos")} v LEFT JOIN kept USING (ref)
+        FROM {videos_source(work)} v LEFT JOIN kept USING (ref)
     """)
     # A platform's own rates, and how many views' worth of them each video is given beforehand.
     connection.execute("""

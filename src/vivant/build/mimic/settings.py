@@ -61,6 +61,25 @@ class CleanSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Bits of 256 by which the frame hashes of two copies of a video may differ, on average of five frames."""
 
 
+class TopicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Topics for videos that come without."""
+
+    make: Literal["where missing", "always", "never"] = "where missing"
+    """where missing: videos that have topics keep them. `all` makes topics where too few videos have any."""
+    most: Some = 150
+    """Topics of one language, at most."""
+    fewest: Some = 6
+    """Videos that a topic must have."""
+    similarity: Share = 0.2
+    """Cosine to its topic's centre below which a video gets no topic."""
+    terms: Some = 3
+    """Terms in a topic's name."""
+    sample: Some = 20_000
+    """Videos of one language that topics are learnt from; the others are assigned to them."""
+    agreement: Share = 0.5
+    """Share of a review's answers that must choose a topic's name, or it is dropped."""
+
+
 class ScoreWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What each part of the interaction score counts."""
 
@@ -101,6 +120,8 @@ class SplitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     unknown_uploaders: Literal["leave out", "train"] = "leave out"
     """What becomes of videos outside the benchmark whose uploader is not known."""
+    creators: Literal["by platform", "across platforms"] = "by platform"
+    """across platforms: uploaders that share a name, a handle or a link to a profile count as one."""
 
 
 class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -136,8 +157,8 @@ class AuditSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Of intervals shown; whether a task passes is corrected for the number of looks."""
     redraws: Some = 6
     """How often a task is drawn again at most."""
-    rank_slack: Share = 0.2
-    """How far from its rank a comment of a popularity item that is drawn again may be, as a share of the rank."""
+    rank_slack: Share = 0.5
+    """How far from its rank a comment of the matched variant may be, as a share of the rank."""
 
 
 class PoolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -186,6 +207,7 @@ class PipelineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Threads of DuckDB, and processes where files are read or videos decoded."""
     ingest: IngestSettings = field(default_factory=IngestSettings)
     clean: CleanSettings = field(default_factory=CleanSettings)
+    topics: TopicSettings = field(default_factory=TopicSettings)
     select: SelectSettings = field(default_factory=SelectSettings)
     split: SplitSettings = field(default_factory=SplitSettings)
     tasks: TaskSettings = field(default_factory=TaskSettings)

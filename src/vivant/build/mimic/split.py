@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from vivant.build.mimic.creator_links import CreatorLinks, link_creators
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.selection import CHOSEN, GIANT
 from vivant.build.mimic.settings import PipelineSettings
@@ -25,6 +26,44 @@ if TYPE_CHECKING:
 STEP = "split"
 BENCH, TRAIN, OUT = "bench", "train", "out"
 PROOF = "proof.json"
+_MORE_TRAINING = (
+    "lower select.target, raise select.per_uploader (fewer uploaders are taken then), or bring more of them"
+)
+
+
+class CreatorProof(Struct, frozen=True, kw_only=True):
+    """What is known of creators with uploads on several platforms."""
+
+    linked: bool
+    """Whether such uploaders counted as one."""
+    known: bool
+    """Whether ingest noted names at all."""
+    groups: int
+    """Creators with several uploaders."""
+    by: dict[str, int]
+    """What they share → how many such keys."""
+    common: int
+    """Keys that too many share, which linked nobody."""
+    shared: int
+    """Creators on both sides."""
+    bench: int
+    """Creators in the benchmark."""
+
+    def describe(self) -> str:
+        """What the proof covers."""
+        if not self.known:
+            return "creators: uploaders count one by one; who has several accounts is not known"
+        by = ", ".join(f"{number:,} by {kind}" for kind, number in sorted(self.by.items())) or "none"
+        if self.linked:
+            return (
+                f"creators: {self.groups:,} have several uploaders, linked by what these share ({by}; {self.common:,} "
+                "keys that many share linked nobody). Accounts that share nothing are not covered"
+            )
+        return (
+            f"creators: uploaders count one by one. {self.shared:,} of {self.bench:,} of the benchmark seem to train "
+            "under another account (same name, handle or linked profile): split.creators: across platforms "
+            "leaves them out"
+        )
 
 
 class SplitProof(Struct, frozen=True, kw_only=True):
@@ -37,6 +76,7 @@ class SplitProof(Struct, frozen=True, kw_only=True):
     """Near-duplicate groups."""
     shared: dict[str, int]
     """Videos, uploaders and groups on both sides: all zero."""
+    creators: CreatorProof
     unknown_uploaders: dict[str, int]
     """Videos whose uploader is not known, of whom nothing can be proven."""
     digests: dict[str, str]
@@ -54,19 +94,37 @@ def split_videos(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Part the videos; writes `videos.parquet` (ref, part, why), `proof.json` and `proof.md`."""
-    with begin_step(work, STEP, ["clean", "select"], settings.split, force=force) as step:
+    with begin_step(work, STEP, ["clean", "select"], settings.split, version=2, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 1, "parting videos")
+                links = link_creators(connection, work)
+                across = settings.split.creators == "across platforms"
+                if across and links is None:
+                    raise step.fail(
+                        "split.creators asks for creators across platforms, but ingest has noted no names; run ingest "
+                        "again, or set it to 'by platform'"
+                    )
+                _register_creators(connection, links, across)
                 _assign_parts(connection, work, step, trust=settings.split.unknown_uploaders == "train")
-                proof = prove_split(connection, step.folder / "videos.parquet")
-                _finish(step, proof, _count_left_out(connection))
+                proof = prove_split(connection, step.folder / "videos.parquet", links, across)
+                _finish(step, proof, _count_left_out(connection), settings)
     return step
+
+
+def _register_creators(connection: DuckDBPyConnection, links: CreatorLinks | None, across: bool) -> None:
+    """The table `creators`: uploader → creator, for those that have several; empty where they count one by one."""
+    import polars as pl
+
+    pairs = links.creators if links is not None and across else {}
+    columns = {"uploader": list(pairs), "creator": list(pairs.values())}
+    connection.register("creators", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
 
 
 def _assign_parts(connection: DuckDBPyConnection, work: Path, step: BuildStep, *, trust: bool) -> None:
     connection.execute(
-        f"CREATE TEMP TABLE judged AS SELECT * FROM {parquet_source(work / 'select' / 'videos.parquet')}"
+        "CREATE TEMP TABLE judged AS SELECT v.*, coalesce(c.creator, v.uploader) AS creator "
+        f"FROM {parquet_source(work / 'select' / 'videos.parquet')} v LEFT JOIN creators c USING (uploader)"
     )
     unknown = "false" if trust else "uploader = ''"
     target = str(step.folder / "videos.parquet").replace("'", "''")
@@ -80,6 +138,8 @@ def _assign_parts(connection: DuckDBPyConnection, work: Path, step: BuildStep, *
                          THEN 'near-duplicate of one in the benchmark'
                      WHEN uploader <> '' AND uploader IN (SELECT uploader FROM bench)
                          THEN 'its uploader is in the benchmark'
+                     WHEN creator <> '' AND creator IN (SELECT creator FROM bench)
+                         THEN 'its creator is in the benchmark on another platform'
                      WHEN {unknown} THEN 'its uploader is not known'
                      ELSE '' END AS why,
                 verdict = '{CHOSEN}' AS chosen
@@ -92,9 +152,19 @@ def _assign_parts(connection: DuckDBPyConnection, work: Path, step: BuildStep, *
     """)
 
 
-def prove_split(connection: DuckDBPyConnection, path: Path) -> SplitProof:
+def prove_split(
+    connection: DuckDBPyConnection, path: Path, links: CreatorLinks | None = None, across: bool = False
+) -> SplitProof:
     """Read the parted list again and count what is on both sides."""
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE parted AS SELECT * FROM {parquet_source(path)}")
+    import polars as pl
+
+    pairs = links.creators if links is not None else {}
+    columns = {"uploader": list(pairs), "creator": list(pairs.values())}
+    connection.register("linked", pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String)))
+    connection.execute(
+        "CREATE OR REPLACE TEMP TABLE parted AS SELECT v.*, coalesce(l.creator, v.uploader) AS creator "
+        f"FROM {parquet_source(path)} v LEFT JOIN linked l USING (uploader)"
+    )
     sides = f"part IN ('{BENCH}', '{TRAIN}')"
 
     def per_part(what: str, where: str = "true") -> dict[str, int]:
@@ -125,6 +195,15 @@ def prove_split(connection: DuckDBPyConnection, path: Path) -> SplitProof:
             "uploaders": shared("uploader", "uploader <> ''"),
             "near-duplicate groups": shared("dup_group", "dup_group IS NOT NULL"),
         },
+        creators=CreatorProof(
+            linked=across,
+            known=links is not None,
+            groups=links.groups if links else 0,
+            by=links.kinds if links else {},
+            common=links.common if links else 0,
+            shared=shared("creator", "creator <> ''"),
+            bench=per_part("count(DISTINCT creator)", "creator <> ''").get(BENCH, 0),
+        ),
         unknown_uploaders=per_part("count(*)", f"uploader = '' AND {sides}"),
         digests={
             part: _query_value(
@@ -143,13 +222,13 @@ def _query_value(connection: DuckDBPyConnection, query: str) -> Any:
     return row[0]
 
 
-def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int]) -> None:
-    if any(proof.shared.values()):
-        raise ValueError(f"the two sides share {proof.shared}")
+def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int], settings: PipelineSettings) -> None:
+    if any(proof.shared.values()) or (proof.creators.linked and proof.creators.shared):
+        raise ValueError(f"the two sides share {proof.shared}, creators {proof.creators.shared}")
     if not proof.videos.get(TRAIN):
         raise step.fail(
             "nothing is left for training: every other video shares an uploader or a near-duplicate with the "
-            "benchmark; lower select.target or select.per_uploader, or bring more uploaders"
+            f"benchmark; {_MORE_TRAINING}"
         )
     (step.folder / PROOF).write_bytes(msgspec.json.format(msgspec.json.encode(proof), indent=1) + b"\n")
     (step.folder / "proof.md").write_text(to_markdown(format_proof(proof)), encoding="utf-8")
@@ -159,6 +238,13 @@ def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int]) -> Non
     step.count("videos for training", out=train)
     for sentence in format_proof(proof).notes:
         step.note(sentence)
+    if train < max(bench, settings.audit.practice):
+        reason, number = max(left_out.items(), key=lambda entry: (entry[1], entry[0]), default=("nothing", 0))
+        practice = f"the audit practises on (audit.practice, {settings.audit.practice:,})"
+        step.note(
+            f"FEW FOR TRAINING: {train:,} videos, fewer than {'the benchmark has' if train < bench else practice}. "
+            f"Most were lost to: {reason} ({number:,}). {_MORE_TRAINING[0].upper()}{_MORE_TRAINING[1:]}"
+        )
 
 
 def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:
@@ -179,6 +265,7 @@ def format_proof(proof: SplitProof) -> Table:
         )
     )
     notes = [f"SHA-256 of the sorted names, {part}: {digest}" for part, digest in proof.digests.items()]
+    notes.append(proof.creators.describe())
     unknown = sum(proof.unknown_uploaders.values())
     if unknown:
         notes.append(

@@ -231,6 +231,7 @@ def _list_files(source: Path) -> Iterator[tuple[str, int, int]]:
         yield source.name, status.st_size, status.st_mtime_ns
         return
     folders = [source]
+    start = len(str(source)) + 1
     while folders:
         with os.scandir(folders.pop()) as entries:
             for entry in entries:
@@ -238,7 +239,7 @@ def _list_files(source: Path) -> Iterator[tuple[str, int, int]]:
                     folders.append(Path(entry.path))
                 else:
                     status = entry.stat(follow_symlinks=False)
-                    yield os.path.relpath(entry.path, source), status.st_size, status.st_mtime_ns
+                    yield entry.path[start:], status.st_size, status.st_mtime_ns
 
 
 def _input_name(source: str | Path) -> str:

@@ -12,7 +12,7 @@ from vivant.build.mimic.items import ItemMaker, TaskItems
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.split import BENCH
 from vivant.build.mimic.steps import BuildStep, begin_step
-from vivant.build.mimic.vectors import TextEncoder, VectorStore
+from vivant.build.mimic.vectors import RayEncoder, TextEncoder, VectorStore
 from vivant.build.mimic.video_records import VideoRecord, read_video_records
 from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
@@ -27,15 +27,19 @@ def make_tasks(
     settings: PipelineSettings,
     progress: ProgressCallback = ignore_progress,
     *,
+    ray: str = "",
     force: bool = False,
     encoder: TextEncoder | None = None,
 ) -> BuildStep:
-    """Make the seven tasks about the benchmark's videos: `videos.jsonl`, `items.jsonl`, `media.json`."""
+    """Make the seven tasks about the benchmark's videos: `videos.jsonl`, `items.jsonl`, `media.json`.
+
+    With `ray`, MiniLM reads texts on the cluster of that address.
+    """
     parameters = {"tasks": msgspec.to_builtins(settings.tasks), "seed": settings.seed}
     with begin_step(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
         if not step.done:
             videos = read_bench_videos(work, settings)
-            store = VectorStore(work, progress, encoder)
+            store = VectorStore(work, progress, RayEncoder(ray, encoder) if ray else encoder)
             results = ItemMaker(videos, settings.tasks, settings.seed, store).make_all(progress)
             _check(step, results, len(videos), settings)
             write_jsonl(step.folder / VIDEOS, [video.line for video in videos])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 from zipfile import BadZipFile
@@ -15,12 +16,14 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from vivant.build.worker_pool import RayPool
 from vivant.core.errors import DataError
 from vivant.core.files import atomic_file
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 FOLDER = "vectors"
 _BATCH = 2048
+_RAY_BATCH = 256
 _CHARACTERS = 160
 """What a longer text says after this many characters changes little and costs much."""
 Vectors = NDArray[np.float32]
@@ -31,6 +34,28 @@ class TextEncoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
+
+
+class RayEncoder:
+    """MiniLM on a Ray cluster: texts go out in small batches, of the same texts whatever the cluster's size."""
+
+    def __init__(self, address: str, encoder: TextEncoder | None = None) -> None:
+        self._address = address
+        self._encoder = encoder
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """One row per text."""
+        batches = [list(texts[start : start + _RAY_BATCH]) for start in range(0, len(texts), _RAY_BATCH)]
+        rows = RayPool(self._address, partial(_encode_batch, encoder=self._encoder)).map(batches)
+        return np.concatenate(rows) if rows else np.zeros((0, 384), np.float32)
+
+
+def _encode_batch(texts: list[str], encoder: TextEncoder | None) -> Vectors:
+    if encoder is None:
+        from vivant.metrics.similarity import load_encoder
+
+        encoder = load_encoder()
+    return encoder.encode(texts)
 
 
 class VectorStore:

@@ -15,6 +15,7 @@ from vivant.benchmarks.mimic.format import Comment, MimicVideo
 from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.ids_edition import video_url
 from vivant.build.mimic.settings import TaskSettings
+from vivant.build.mimic.topics import videos_source
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -84,7 +85,7 @@ def read_video_records(
                              ORDER BY place) AS said
             FROM said GROUP BY ref
         )
-        SELECT {_COLUMNS}, {_SAID} FROM {parquet_source(clean / "videos")} SEMI JOIN mine USING (ref)
+        SELECT {_COLUMNS}, {_SAID} FROM {videos_source(work)} SEMI JOIN mine USING (ref)
         LEFT JOIN listed USING (ref) ORDER BY ref
     """)
     while rows := connection.fetchmany(_BATCH):

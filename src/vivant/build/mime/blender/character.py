@@ -16,8 +16,9 @@ from msgspec import Struct
 
 from vivant.build.mime.blender.process import find_blender, job_folder, run_blender, time_limit
 from vivant.build.mime.bvh import Bvh, BvhJoint
+from vivant.build.mime.joint_map import map_joints
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.retarget import alignment, direction, hip_height, map_joints, own_direction
+from vivant.build.mime.reference_pose import alignment, direction, hip_height, own_direction
 from vivant.build.mime.rotation import Array, between, to_quaternion
 from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, Skeleton
 from vivant.core.errors import DataError

@@ -6,18 +6,11 @@ import hashlib
 from pathlib import Path
 
 from vivant.build.mime.blender.process import find_blender, job_folder, run_blender, time_limit
-from vivant.build.mime.motion import Motion
-from vivant.build.mime.retarget import read_bvh
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
 from vivant.core.paths import cache_root
 
 _LIMIT = 300.0
-
-
-def read_fbx(file: Path) -> Motion:
-    """The motion of an FBX file on this package's skeleton."""
-    return read_bvh(convert_fbx(file), file.stem)
 
 
 def convert_fbx(file: Path, out: Path | None = None) -> Path:

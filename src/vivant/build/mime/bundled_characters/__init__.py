@@ -13,6 +13,8 @@ from msgspec import Struct, field
 
 from vivant.build.mime.catalog import YamlFolder
 from vivant.build.mime.characters import Capsule, Character, Colour, Point
+from vivant.build.mime.figure.body import Build
+from vivant.build.mime.figure.dress import CharacterFigure, Outfit
 from vivant.build.mime.skeleton import make_skeleton
 from vivant.core.errors import DataError, unknown_name_error
 
@@ -56,6 +58,7 @@ class CharacterFile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     head: float | None = None
     """Heads are a little larger than life: they read better in a small picture. None under a helmet."""
     parts: tuple[CharacterPart, ...]
+    outfit: Outfit
 
 
 _MIME = ("man", "woman", "spacesuit")
@@ -92,7 +95,35 @@ def make_character(
     capsules = [capsule for part in parts for capsule in _capsules(part, size, colours)]
     if build != 1.0:
         capsules = [_stouter(capsule, build) for capsule in capsules]
-    return Character(name, make_skeleton(size, **file.skeleton), tuple(capsules))
+    figure = _figure(file, size, build, colours)
+    return Character(name, make_skeleton(size, **file.skeleton), tuple(capsules), figure)
+
+
+def _figure(file: CharacterFile, size: float, build: float, colours: Mapping[str, Colour]) -> CharacterFigure:
+    limbs, outfit = file.limbs, file.outfit
+    measures = Build(
+        size=size,
+        girth=limbs.girth * build,
+        hands=limbs.hands,
+        shoulders=file.skeleton.get("shoulders", 1.0),
+        chest=outfit.chest,
+        waist=outfit.waist,
+        hips=outfit.hips,
+        belly=outfit.belly,
+        bust=outfit.bust,
+        loose=outfit.loose,
+    )
+    return CharacterFigure(
+        measures,
+        outfit,
+        file.head or 0.0,
+        tuple(colours.items()),
+        sleeves=limbs.sleeves,
+        skin=limbs.skin,
+        gloves=limbs.gloves,
+        trousers=limbs.trousers,
+        shoes=limbs.shoes,
+    )
 
 
 def _capsules(part: CharacterPart, size: float, colours: Mapping[str, Colour]) -> Iterable[Capsule]:

@@ -13,7 +13,8 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import Layer
 from vivant.core.errors import unknown_name_error
 
-RENDERERS = ("built-in", "cycles", "workbench")
+RENDERERS = ("built-in", "capsules", "cycles", "workbench")
+"""`built-in` models and dresses the bodies; `capsules` is the plain look of the bundled mini-edition."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,9 +23,9 @@ class Performance:
 
     motion: Motion
     body: Character | Path
-    """A body of capsules, or a character's file, which Blender alone can draw."""
+    """A bundled body, or a character's file, which Blender alone can draw."""
     size: float = 1.0
-    """How tall the actor is; a body of capsules has it built in."""
+    """How tall the actor is; a bundled body has it built in."""
 
 
 class Renderer(Protocol):
@@ -45,10 +46,10 @@ def find_renderer(name: str, samples: int = 32) -> Renderer:
     """
     if name not in RENDERERS:
         raise unknown_name_error("renderer", name, RENDERERS)
-    if name == "built-in":
-        from vivant.build.mime.renderers.builtin import BuiltIn
+    if name in ("built-in", "capsules"):
+        from vivant.build.mime.renderers.builtin import BuiltIn, PlainCapsules
 
-        return BuiltIn()
+        return BuiltIn() if name == "built-in" else PlainCapsules()
     from vivant.build.mime.renderers.blender import Blender
 
     return Blender(name, samples=samples)

@@ -23,7 +23,6 @@ from vivant.build.mime.camera import Camera
 from vivant.build.mime.characters import Character
 from vivant.build.mime.rasterizer import LIGHT, Layer, Painter, Plane
 from vivant.build.mime.renderers import Performance
-from vivant.build.mime.rotation import Array
 
 _LIMIT = 900.0
 """Seconds for one frame, and for Blender to start."""
@@ -42,7 +41,8 @@ class Blender:
     def identity(self) -> str:
         """See `Renderer.identity`."""
         samples = f" {self._samples}" if self._engine == "cycles" else ""
-        return f"{self._engine}{samples} Blender {self._found.version}"
+        # The scenes behind the body are in their second look.
+        return f"{self._engine}{samples} Blender {self._found.version}, scenes 2"
 
     def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
         """See `Renderer.layers`."""
@@ -131,24 +131,4 @@ class _Shadow:
     def under(self, layer: Layer, number: int) -> Layer:
         """The layer with the shadow behind it."""
         dark = self._painter.shadow(self._shapes, number)
-        if dark is None:
-            return layer
-        boxes: list[tuple[int, int, int, int]] = []
-        for part in (layer, dark):
-            height, width = part.planes.shape[1:]
-            boxes.append((part.top, part.left, part.top + height, part.left + width))
-        corner: Array = np.array(boxes)
-        top, left = (int(v) for v in corner[:, :2].min(axis=0))
-        bottom, right = (int(v) for v in corner[:, 2:].max(axis=0))
-        planes = np.zeros((4, bottom - top, right - left), np.float32)
-        high, wide = dark.planes.shape[1:]
-        planes[3, dark.top - top : dark.top - top + high, dark.left - left : dark.left - left + wide] = (
-            dark.planes[0]
-        )
-        high, wide = layer.planes.shape[1:]
-        view = planes[
-            :, layer.top - top : layer.top - top + high, layer.left - left : layer.left - left + wide
-        ]
-        view *= np.float32(1.0) - layer.planes[3]
-        view += layer.planes
-        return Layer(top, left, planes)
+        return layer if dark is None else layer.with_shadow(dark)

@@ -26,6 +26,7 @@ from vivant.build.mime.catalog import YamlFolder
 from vivant.build.mime.formulas import Formulas
 from vivant.build.mime.rasterizer import Plane
 from vivant.build.mime.scenes.canvas import Canvas, ellipse, plain, planks, stripes, tiles
+from vivant.build.mime.scenes.photograph import develop
 from vivant.core.errors import DataError, MediaError, unknown_name_error
 
 BLANK = "blank"
@@ -63,8 +64,11 @@ SCENES = YamlFolder(Path(__file__).parent, BackgroundScene, _FIRST)
 """Every drawn background, read when it is used."""
 
 
-def draw_background(name: str, camera: Camera) -> Plane:
-    """A background by name as planes (3, height, width) from 0 to 1; `blank` is an even grey."""
+def draw_background(name: str, camera: Camera, *, flat: bool = False) -> Plane:
+    """A background by name as planes (3, height, width) from 0 to 1; `blank` is an even grey.
+
+    `flat` leaves it in plain colours, without textures, light and depth of field.
+    """
     if name == BLANK:
         grey = np.asarray(_GREY, np.float32)[:, None, None] / np.float32(255)
         return np.ascontiguousarray(np.broadcast_to(grey, (3, camera.height, camera.width)))
@@ -75,7 +79,7 @@ def draw_background(name: str, camera: Camera) -> Plane:
         _draw(canvas, SCENES[name].draw, Formulas({}, _FUNCTIONS))
     except DataError as error:
         raise DataError(f"Scene {name}: {error}") from None
-    return _planes(canvas.finished())
+    return _planes(canvas.finished() if flat else develop(canvas))
 
 
 def _draw(canvas: Canvas, steps: Sequence[dict[str, Any]], formulas: Formulas) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,16 @@ _FINE = 2
 """Scenes are drawn this many times larger and scaled down, for smooth edges."""
 
 
+@dataclass(frozen=True)
+class Surface:
+    """Something drawn: metres behind the figure (NaN: lying on the floor), and the pixels that it spans."""
+
+    depth: float
+    box: tuple[float, float, float, float] = (0.0, 0.0, 1.0, 1.0)
+    """Left, top, right, bottom."""
+    rounded: bool = False
+
+
 class Canvas:
     """A picture in the making. Depths are metres behind the figure; the floor runs on to the horizon.
 
@@ -35,6 +45,12 @@ class Canvas:
         )
         self.picture = Image.new("RGB", (self.camera.width, self.camera.height))
         self.pen = ImageDraw.Draw(self.picture)
+        self.surfaces = [Surface(np.inf), Surface(0.0)]
+        """What has been drawn: the sky, the floor, then one for each shape."""
+        self.end = np.inf
+        """Where the floor ends, in metres behind the figure."""
+        self._numbers = Image.new("I", self.picture.size)
+        self._marker = ImageDraw.Draw(self._numbers)
 
     def sky(self, top: Colour, bottom: Colour) -> None:
         """A gradient from the upper edge down to the horizon (and on below it)."""
@@ -52,6 +68,8 @@ class Canvas:
         clear = np.exp(-behind / haze)
         colours[seen] = pattern(x[seen], z[seen]) * clear + np.asarray(far) * (1 - clear)
         self.picture.paste(Image.fromarray(np.clip(np.rint(colours), 0, 255).astype(np.uint8)))
+        self.end = end
+        self._numbers.paste(1, mask=Image.fromarray(seen))
 
     def shape(self, depth: float, points: Sequence[tuple[float, float]], colour: Colour) -> None:
         """A polygon of (x, height) points in metres, upright at a depth."""
@@ -65,14 +83,17 @@ class Canvas:
         self, depth: float, x: float, y: float, radius: float, colour: Colour, tall: float = 1.0
     ) -> None:
         """An upright disc at a depth, or an ellipse `tall` × as high as wide."""
-        self.shape(depth, ellipse(x, y, radius, tall * radius), colour)
+        self._polygon([(a, b, -depth) for a, b in ellipse(x, y, radius, tall * radius)], colour, rounded=True)
 
     def line(self, start: Sequence[float], end: Sequence[float], width: float, colour: Colour) -> None:
         """A line between two stage points, `width` metres thick at their mean depth."""
         seen = _clip(self.camera.view(np.array([start, end], dtype=float)))
         if len(seen) >= 2:
             thick = max(1, round(width * self.camera.focal / float(seen[:, 2].mean())))
-            self.pen.line(self._pixels(seen[:2]), fill=colour, width=thick)
+            corners = self._pixels(seen[:2])
+            self.pen.line(corners, fill=colour, width=thick)
+            self._marker.line(corners, fill=len(self.surfaces), width=thick)
+            self._note(corners, (start[2] + end[2]) / -2, thick)
 
     def ground(self, points: Sequence[tuple[float, float]], colour: Colour) -> None:
         """A polygon of (x, depth) points lying on the floor."""
@@ -88,10 +109,26 @@ class Canvas:
         """The picture (height, width, 3) at the camera's size."""
         return np.asarray(self.picture.resize(self.size, Image.Resampling.BOX))
 
-    def _polygon(self, points: Sequence[Sequence[float]], colour: Colour) -> None:
+    def numbers(self) -> NDArray[np.int32]:
+        """Which of the surfaces is seen in each pixel, at the camera's size."""
+        return np.asarray(self._numbers)[::_FINE, ::_FINE]
+
+    def _polygon(self, points: Sequence[Sequence[float]], colour: Colour, *, rounded: bool = False) -> None:
         seen = _clip(self.camera.view(np.array(points, dtype=float)))
         if len(seen) >= 3:
-            self.pen.polygon(self._pixels(seen), fill=colour)
+            corners = self._pixels(seen)
+            self.pen.polygon(corners, fill=colour)
+            self._marker.polygon(corners, fill=len(self.surfaces))
+            lies = all(point[1] == 0.0 for point in points)
+            self._note(
+                corners, np.nan if lies else -float(np.mean([p[2] for p in points])), 0, rounded=rounded
+            )
+
+    def _note(
+        self, corners: Sequence[tuple[float, float]], depth: float, thick: float, *, rounded: bool = False
+    ) -> None:
+        low, high = np.min(corners, axis=0) - thick / 2, np.max(corners, axis=0) + thick / 2
+        self.surfaces.append(Surface(depth, tuple(np.concatenate([low, high]) / _FINE), rounded))
 
     def _pixels(self, seen: Array) -> list[tuple[float, float]]:
         """Pixels of points that are given as the camera sees them."""

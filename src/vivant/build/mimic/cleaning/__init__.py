@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import shutil
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +25,13 @@ from vivant.build.mimic.cleaning.comment_partitions import (
     list_row_groups,
     partition_comments,
 )
-from vivant.build.mimic.cleaning.comment_threads import ThreadJob, ThreadReport, clean_threads
+from vivant.build.mimic.cleaning.comment_threads import (
+    KEPT_VIDEOS,
+    PASTED_KEYS,
+    ThreadJob,
+    ThreadReport,
+    clean_threads,
+)
 from vivant.build.mimic.cleaning.frame_hashes import find_same_pictures, hash_videos
 from vivant.build.mimic.cleaning.languages import load_detector
 from vivant.build.mimic.cleaning.rules import ContentRule, read_rules
@@ -35,13 +42,17 @@ from vivant.build.mimic.ingestion import media_root
 from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
-from vivant.build.worker_pool import ProcessPool
+from vivant.build.part_store import PartStore, join_location
+from vivant.build.worker_pool import make_pool
+from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 _PART = 400_000
 """Comments that are looked at together."""
 _WORTH_PROCESSES = 300_000
 _FEW = "too few comments"
+INGESTED = "ingested"
+"""In object storage: the comments as they were taken in."""
 
 
 def clean(
@@ -50,15 +61,28 @@ def clean(
     progress: ProgressCallback = ignore_progress,
     *,
     ray: str = "",
+    store: str = "",
+    media: str = "",
     force: bool = False,
 ) -> BuildStep:
-    """WORK/ingest → WORK/clean. With `ray`, files are looked at on the cluster of that address."""
+    """WORK/ingest → WORK/clean. With `ray`, comments and video files are looked at on the cluster of that address.
+
+    Its nodes must find WORK and the media under the same paths; or, in object storage, the comments at `store`, where
+    they are put for the time of the step, and the video files at `media`. What is written is the same.
+    """
+    for address in filter(None, (store, media)):
+        _check_address(address)
     rules_file = Path(settings.clean.rules) if settings.clean.rules else None
     inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
     with begin_step(work, "clean", inputs, settings.clean, resume=True, force=force) as step:
         if not step.done:
-            _clean(step, settings, read_rules(rules_file), progress, ray)
+            _clean(step, settings, read_rules(rules_file), progress, ray, store, media)
     return step
+
+
+def _check_address(address: str) -> None:
+    if "://" not in address:
+        raise UsageError(f"{address} is no address of object storage; write for example s3://bucket/folder")
 
 
 def _clean(
@@ -67,15 +91,24 @@ def _clean(
     rules: tuple[ContentRule, ...],
     progress: ProgressCallback,
     ray: str,
+    address: str,
+    media: str,
 ) -> None:
     source, folder = step.work / "ingest", step.folder
     for name in ("videos", "comments", DEALT, LEFT):
         (folder / name).mkdir(exist_ok=True)
+    store, comments = PartStore(str(folder)), PartStore(str(source))
+    if address:
+        # The fingerprint is in the name: parts of another crawl or of other settings are never taken for these.
+        store = comments = PartStore(join_location(address, f"clean-{step.record.fingerprint[:16]}"))
+        store.check()
+        for file in sorted((source / "comments").glob("*.parquet")):
+            store.push(file, f"{INGESTED}/{file.name}")
     table = read_videos(source / "videos")
-    unreadable, pairs = _check_files(step, table, settings, progress, ray)
+    unreadable, pairs = _check_files(step, table, settings, progress, ray, media)
     videos = examine_videos(table, settings.clean, rules, unreadable, pairs)
 
-    ranges = list_row_groups(source / "comments")
+    ranges = list_row_groups(comments, INGESTED if address else "comments")
     total = sum(part.rows for part in ranges)
     parts = max(1, -(-total // _PART))
     workers = settings.workers if total >= _WORTH_PROCESSES else 1
@@ -86,18 +119,29 @@ def _clean(
         read += part.rows if isinstance(part, RowGroupRange) else total // parts
         progress(read, 2 * total, "comments read")
 
-    first_pass = partial(partition_comments, job=PartitionJob(str(folder), parts, settings.clean, rules))
-    partitioned = ProcessPool(workers, first_pass).map(ranges, report)
-    videos_file, pasted_file = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
-    second_pass = partial(clean_threads, job=ThreadJob(str(folder), videos_file, pasted_file, settings.clean))
-    cleaned = ProcessPool(workers, second_pass).map(range(parts), report)
+    first_pass = partial(partition_comments, job=PartitionJob(store.location, parts, settings.clean, rules))
+    partitioned = make_pool(workers, first_pass, ray).map(ranges, report)
+    _save_kept(store, videos)
+    _save_pasted(store, step, settings)
+    second_pass = partial(clean_threads, job=ThreadJob(store.location, settings.clean))
+    cleaned = make_pool(workers, second_pass, ray).map(range(parts), report)
+    if address:
+        for name in ("comments", LEFT):
+            store.pull(name, folder)
     if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
     _finish(step, videos, total, partitioned, cleaned, settings)
+    if address:
+        store.remove()
 
 
 def _check_files(
-    step: BuildStep, table: pa.Table, settings: PipelineSettings, progress: ProgressCallback, ray: str
+    step: BuildStep,
+    table: pa.Table,
+    settings: PipelineSettings,
+    progress: ProgressCallback,
+    ray: str,
+    media: str,
 ) -> tuple[dict[str, str], I64]:
     """Why files cannot be used, and rows whose pictures are the same."""
     none = np.zeros((0, 2), np.int64)
@@ -106,10 +150,10 @@ def _check_files(
     if settings.clean.need_files:
         unreadable = {ref: "no file" for ref, file in zip(refs, files, strict=True) if not file}
     named = [row for row, file in enumerate(files) if file]
-    root = media_root(step.work)
+    root = media or media_root(step.work)
     if not named or root is None:
         return unreadable, none
-    if not root.is_dir():
+    if isinstance(root, Path) and not root.is_dir():
         raise step.fail(f"the videos' folder {root} is gone; put it back, or run ingest again with --media")
     hashes = hash_videos([files[row] for row in named], root, step.work, settings.workers, progress, ray)
     good = []
@@ -126,7 +170,7 @@ def _check_files(
     )
 
 
-def _save_kept(folder: Path, videos: ExaminedVideos) -> str:
+def _save_kept(store: PartStore, videos: ExaminedVideos) -> None:
     codes = {name: number for number, name in enumerate(load_detector().languages)}
     kept = np.flatnonzero(videos.kept)
     hashes = (
@@ -134,24 +178,28 @@ def _save_kept(folder: Path, videos: ExaminedVideos) -> str:
     )
     language = np.array([codes.get(videos.language[row], 0) for row in kept], np.int64)
     order = np.argsort(hashes)
-    path = folder / DEALT / "videos.npz"
-    np.savez(path, hashes=hashes[order], codes=language[order])
-    return str(path)
+    content = io.BytesIO()
+    np.savez(content, hashes=hashes[order], codes=language[order])
+    store.write(KEPT_VIDEOS, content.getvalue())
 
 
-def _save_pasted(step: BuildStep, settings: PipelineSettings, any_rows: bool) -> str:
+def _save_pasted(store: PartStore, step: BuildStep, settings: PipelineSettings) -> None:
     """Keys of long texts that stand under many videos."""
-    path = step.folder / DEALT / "pasted.npy"
-    keys: Any = np.zeros(0, np.uint64)
-    if any_rows and any((step.folder / DEALT).glob("*/*.parquet")):
-        with connect(step.work, settings.memory, settings.workers) as db:
-            pattern = str(step.folder / DEALT / "*" / "*.parquet").replace("'", "''")
-            keys = db.execute(
-                f"SELECT key FROM read_parquet('{pattern}') WHERE long GROUP BY key "
-                f"HAVING count(DISTINCT video) >= {settings.clean.pasted[1]} ORDER BY key"
-            ).fetchnumpy()["key"]
-    np.save(path, np.asarray(keys, np.uint64))
-    return str(path)
+    with connect(step.work, settings.memory, settings.workers) as db:
+        db.execute("CREATE TEMP TABLE long_texts (key UBIGINT, video UBIGINT)")
+        for name in store.list_tables(DEALT):
+            with store.open_table(name) as file:
+                batch = file.read(["key", "video", "long"])
+            batch = batch.filter(batch.column("long"))
+            if len(batch):
+                db.execute("INSERT INTO long_texts SELECT DISTINCT key, video FROM batch")
+        keys = db.execute(
+            "SELECT key FROM long_texts GROUP BY key "
+            f"HAVING count(DISTINCT video) >= {settings.clean.pasted[1]} ORDER BY key"
+        ).fetchnumpy()["key"]
+    content = io.BytesIO()
+    np.save(content, np.asarray(keys, np.uint64))
+    store.write(PASTED_KEYS, content.getvalue())
 
 
 def _finish(

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from msgspec import Struct
 from numpy.typing import NDArray
 
@@ -32,6 +30,7 @@ from vivant.build.mimic.cleaning.tokens import (
     tokenize,
 )
 from vivant.build.mimic.settings import CleanSettings
+from vivant.build.part_store import PartStore
 
 _BATCH = 20_000
 NO_LETTERS = 255
@@ -45,6 +44,7 @@ class RowGroupRange(Struct, frozen=True):
     """A run of row groups of one file: the work of one call."""
 
     name: str
+    store: str
     file: str
     groups: tuple[int, ...]
     rows: int
@@ -53,7 +53,7 @@ class RowGroupRange(Struct, frozen=True):
 class PartitionJob(Struct, frozen=True):
     """What the first pass needs to know."""
 
-    folder: str
+    store: str
     parts: int
     settings: CleanSettings
     rules: tuple[ContentRule, ...]
@@ -66,18 +66,19 @@ class PartitionReport(Struct):
     left: dict[str, int] = {}
 
 
-def list_row_groups(folder: Path, rows: int = 400_000) -> list[RowGroupRange]:
+def list_row_groups(store: PartStore, folder: str, rows: int = 400_000) -> list[RowGroupRange]:
     """The comments of a step in pieces of about so many rows."""
     ranges: list[RowGroupRange] = []
-    for file in sorted(folder.glob("*.parquet")):
-        metadata = pq.ParquetFile(file).metadata
+    for name in store.list_tables(folder):
+        with store.open_table(name) as file:
+            metadata = file.metadata
         groups: list[int] = []
         size = 0
         for group in range(metadata.num_row_groups):
             groups.append(group)
             size += metadata.row_group(group).num_rows
             if size >= rows or group == metadata.num_row_groups - 1:
-                ranges.append(RowGroupRange(f"{len(ranges):05d}", str(file), tuple(groups), size))
+                ranges.append(RowGroupRange(f"{len(ranges):05d}", store.location, name, tuple(groups), size))
                 groups, size = [], 0
     return ranges
 
@@ -96,15 +97,15 @@ def hash_refs(refs: Any) -> U64:
 
 def partition_comments(stretch: RowGroupRange, job: PartitionJob) -> PartitionReport:
     """First pass over one stretch; one that was done before is not done again."""
-    folder = Path(job.folder)
-    done = folder / DEALT / f"{stretch.name}.json"
-    if done.is_file():
-        return msgspec.json.decode(done.read_bytes(), type=PartitionReport)
+    store = PartStore(job.store)
+    done = f"{DEALT}/{stretch.name}.json"
+    before = store.read(done)
+    if before is not None:
+        return msgspec.json.decode(before, type=PartitionReport)
     kept: list[pa.Table] = []
     reasons: Counter[str] = Counter()
     refs: list[pa.Table] = []
-    file = pq.ParquetFile(stretch.file)
-    for batch in file.iter_batches(_BATCH, row_groups=list(stretch.groups)):
+    for batch in _iter_batches(stretch):
         table, reason = _judge_comments(pa.Table.from_batches([batch]), job)
         good = reason == ""
         for why, number in zip(*np.unique(reason[~good], return_counts=True), strict=True):
@@ -115,12 +116,18 @@ def partition_comments(stretch: RowGroupRange, job: PartitionJob) -> PartitionRe
             )
             refs.append(removed.group_by(["ref", "reason"]).aggregate([([], "count_all")]))
         kept.append(table.filter(pa.array(good)))
-    _write_left(folder, f"deal-{stretch.name}", refs)
+    if refs:
+        store.write_table(f"{LEFT}/deal-{stretch.name}.parquet", pa.concat_tables(refs))
     if kept:
-        _write_partitions(pa.concat_tables(kept), stretch.name, job)
+        _write_partitions(pa.concat_tables(kept), stretch.name, job.parts, store)
     report = PartitionReport(rows=stretch.rows, left=dict(reasons))
-    done.write_bytes(msgspec.json.encode(report))
+    store.write(done, msgspec.json.encode(report))
     return report
+
+
+def _iter_batches(stretch: RowGroupRange) -> Iterator[pa.RecordBatch]:
+    with PartStore(stretch.store).open_table(stretch.file) as file:
+        yield from file.iter_batches(_BATCH, row_groups=list(stretch.groups))
 
 
 def _judge_comments(table: pa.Table, job: PartitionJob) -> tuple[pa.Table, NDArray[Any]]:
@@ -152,19 +159,13 @@ def _mark(reason: NDArray[Any], which: Any, why: str) -> None:
     reason[which & (reason == "")] = why
 
 
-def _write_partitions(table: pa.Table, name: str, job: PartitionJob) -> None:
-    part = (table.column("video").to_numpy() % np.uint64(job.parts)).astype(np.int64)
+def _write_partitions(table: pa.Table, name: str, parts: int, store: PartStore) -> None:
+    part = (table.column("video").to_numpy() % np.uint64(parts)).astype(np.int64)
     order = np.argsort(part, kind="stable")
     ordered = table.take(pa.array(order))
-    edges = np.searchsorted(part[order], np.arange(job.parts + 1))
-    for number in range(job.parts):
+    edges = np.searchsorted(part[order], np.arange(parts + 1))
+    for number in range(parts):
         rows = ordered.slice(edges[number], edges[number + 1] - edges[number])
         if len(rows):
-            folder = Path(job.folder) / DEALT / f"{number:04d}"
-            folder.mkdir(exist_ok=True)
-            pq.write_table(rows, folder / f"{name}.parquet", compression="lz4", use_dictionary=["ref"])
-
-
-def _write_left(folder: Path, name: str, tables: Sequence[pa.Table]) -> None:
-    if tables:
-        pq.write_table(pa.concat_tables(tables), folder / LEFT / f"{name}.parquet")
+            place = f"{DEALT}/{number:04d}/{name}.parquet"
+            store.write_table(place, rows, compression="lz4", use_dictionary=["ref"])

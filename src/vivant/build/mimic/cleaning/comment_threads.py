@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import io
 from typing import Any
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
 from numpy.typing import NDArray
 
@@ -19,6 +18,8 @@ from vivant.build.mimic.cleaning.tokens import U64, tokenize
 from vivant.build.mimic.cleaning.videos import LATIN
 from vivant.build.mimic.schema import CLEAN_COMMENTS
 from vivant.build.mimic.settings import CleanSettings
+from vivant.build.part_store import PartStore
+from vivant.core.errors import DataError
 
 _LONG = 8
 """Words from which near copies are looked for: shorter ones are alike by nature."""
@@ -31,14 +32,17 @@ NEARLY = "nearly the same words under one video"
 FEW = "its video has too few comments"
 
 
+KEPT_VIDEOS = f"{DEALT}/videos.npz"
+"""The videos that stay so far: `hashes` in order, and `codes` of their languages."""
+PASTED_KEYS = f"{DEALT}/pasted.npy"
+"""The keys of texts that stand under too many videos, in order."""
+
+
 class ThreadJob(Struct, frozen=True):
     """What the second pass needs to know."""
 
-    folder: str
-    videos: str
-    """A file of the videos that stay so far: `hashes` in order, and `codes` of their languages."""
-    pasted: str
-    """A file of the keys of texts that stand under too many videos, in order."""
+    store: str
+    """Holds KEPT_VIDEOS and PASTED_KEYS."""
     settings: CleanSettings
 
 
@@ -51,31 +55,34 @@ class ThreadReport(Struct):
 
 def clean_threads(number: int, job: ThreadJob) -> ThreadReport:
     """Second pass over one part; one that was done before is not done again."""
-    folder = Path(job.folder)
-    done = folder / DEALT / f"part-{number:04d}.json"
-    if done.is_file():
-        return msgspec.json.decode(done.read_bytes(), type=ThreadReport)
-    report = ThreadReport()
-    source = folder / DEALT / f"{number:04d}"
-    if source.is_dir():
-        files = sorted(source.glob("*.parquet"))
-        report = _clean_table(
-            pa.concat_tables([pq.read_table(file) for file in files]).combine_chunks(), number, job
-        )
-    done.write_bytes(msgspec.json.encode(report))
+    store = PartStore(job.store)
+    done = f"{DEALT}/part-{number:04d}.json"
+    before = store.read(done)
+    if before is not None:
+        return msgspec.json.decode(before, type=ThreadReport)
+    table = store.read_tables(f"{DEALT}/{number:04d}")
+    report = ThreadReport() if table is None else _clean_table(table.combine_chunks(), number, job, store)
+    store.write(done, msgspec.json.encode(report))
     return report
 
 
-def _clean_table(table: pa.Table, number: int, job: ThreadJob) -> ThreadReport:
+def _load(store: PartStore, name: str) -> Any:
+    content = store.read(name)
+    if content is None:
+        raise DataError(f"{store.location.partition('?')[0]}/{name} is gone; run the step again with --force")
+    return np.load(io.BytesIO(content))
+
+
+def _clean_table(table: pa.Table, number: int, job: ThreadJob, store: PartStore) -> ThreadReport:
     video = table.column("video").to_numpy()
-    with np.load(job.videos) as stored:
+    with _load(store, KEPT_VIDEOS) as stored:
         hashes, codes = stored["hashes"], stored["codes"]
     index = np.minimum(np.searchsorted(hashes, video), max(len(hashes) - 1, 0))
     stays = hashes[index] == video if len(hashes) else np.zeros(len(video), bool)
     reason = np.zeros(len(table), np.int64)
     reasons = ("", GONE, PASTED, SAME, NEARLY, FEW)
     reason[~stays] = 1
-    pasted = np.load(job.pasted)
+    pasted = _load(store, PASTED_KEYS)
     if len(pasted):
         key = table.column("key").to_numpy()
         long = table.column("long").to_numpy(zero_copy_only=False)
@@ -86,21 +93,20 @@ def _clean_table(table: pa.Table, number: int, job: ThreadJob) -> ThreadReport:
     _mark_nearly(reason, table, video, likes, job.settings)
     _mark_few(reason, table, video, job.settings.fewest_comments)
 
-    folder = Path(job.folder)
     removed = np.flatnonzero(reason)
     if len(removed):
         names = pa.array(reasons).take(pa.array(reason[removed]))
         lost = pa.table({"ref": table.column("ref").take(pa.array(removed)), "reason": names})
         counted = lost.group_by(["ref", "reason"]).aggregate([([], "count_all")])
-        pq.write_table(counted, folder / LEFT / f"part-{number:04d}.parquet")
+        store.write_table(f"{LEFT}/part-{number:04d}.parquet", counted)
     good = np.flatnonzero(reason == 0)
     order = good[np.argsort(video[good], kind="stable")]
     kept = table.take(pa.array(order))
     language = _name_languages(kept.column("code").to_numpy(), codes[index[order]] if len(hashes) else order)
     cleaned = kept.drop_columns(["code", "key", "words", "video", "long"]).append_column("language", language)
-    pq.write_table(
+    store.write_table(
+        f"comments/{number:04d}.parquet",
         cleaned.cast(CLEAN_COMMENTS),
-        folder / "comments" / f"{number:04d}.parquet",
         compression="zstd",
         compression_level=1,
         use_dictionary=["ref", "language", "reply_to"],

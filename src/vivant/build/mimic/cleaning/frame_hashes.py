@@ -8,10 +8,10 @@ interrupted run goes on and a second one decodes nothing.
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,7 +19,8 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.build.mimic.cleaning.tokens import I64
-from vivant.build.worker_pool import ProcessPool
+from vivant.build.part_store import PartStore
+from vivant.build.worker_pool import ProcessPool, RayPool
 from vivant.core.errors import MediaError
 from vivant.core.progress import ProgressCallback
 
@@ -43,16 +44,25 @@ class FrameHashes(Struct, frozen=True):
 
 
 def hash_videos(
-    files: Sequence[str], root: Path, work: Path, workers: int, progress: ProgressCallback, ray: str = ""
+    files: Sequence[str],
+    root: Path | str,
+    work: Path,
+    workers: int,
+    progress: ProgressCallback,
+    ray: str = "",
 ) -> dict[str, FrameHashes]:
-    """Hashes of files, relative to a root; those known from before are not opened."""
+    """Hashes of files, relative to a root; those known from before are not opened.
+
+    A root may be an address of object storage. Files there count as unchanged.
+    """
     cached = _read_cache(work / CACHE)
     results: dict[str, FrameHashes] = {}
     missing: list[str] = []
     for file in files:
-        size, changed = _status(root / file)
         before = cached.get(file)
-        if before is not None and (before.size, before.changed) == (size, changed):
+        if before is not None and (
+            isinstance(root, str) or (before.size, before.changed) == _status(root / file)
+        ):
             results[file] = before
         else:
             missing.append(file)
@@ -86,7 +96,7 @@ def _read_cache(path: Path) -> dict[str, FrameHashes]:
     return results
 
 
-def _hash_missing(files: Sequence[str], root: Path, workers: int, ray: str) -> Iterator[FrameHashes]:
+def _hash_missing(files: Sequence[str], root: Path | str, workers: int, ray: str) -> Iterator[FrameHashes]:
     if ray:
         yield from _hash_on_ray(files, root, ray)
         return
@@ -94,21 +104,14 @@ def _hash_missing(files: Sequence[str], root: Path, workers: int, ray: str) -> I
         workers if len(files) >= _AT_ONCE else 1, partial(hash_video, root=str(root)), attempts=2
     )
     for file, hashes in pool.run(files):
-        yield hashes or FrameHashes(file, *_status(root / file), problem="the file ends the decoder")
+        status = (0, 0) if isinstance(root, str) else _status(root / file)
+        yield hashes or FrameHashes(file, *status, problem="the file ends the decoder")
 
 
-def _hash_on_ray(files: Sequence[str], root: Path, address: str) -> Iterator[FrameHashes]:
-    import ray
-
-    from vivant.engine.ray_executor import connect
-
-    connect(address)
-    task: Any = ray.remote(_hash_batch)
-    waiting = [task.remote(list(files[n : n + _AT_ONCE]), str(root)) for n in range(0, len(files), _AT_ONCE)]
-    while waiting:
-        ready, waiting = ray.wait(waiting)
-        for batch in ready:
-            yield from ray.get(batch)
+def _hash_on_ray(files: Sequence[str], root: Path | str, address: str) -> Iterator[FrameHashes]:
+    batches = [files[n : n + _AT_ONCE] for n in range(0, len(files), _AT_ONCE)]
+    for _, hashed in RayPool(address, partial(_hash_batch, root=str(root))).run(batches):
+        yield from hashed
 
 
 def _hash_batch(files: Sequence[str], root: str) -> list[FrameHashes]:
@@ -117,6 +120,8 @@ def _hash_batch(files: Sequence[str], root: str) -> list[FrameHashes]:
 
 def hash_video(file: str, root: str) -> FrameHashes:
     """Open one file and hash frames spread over it."""
+    if "://" in root:
+        return _hash_fetched(file, root)
     size, changed = _status(Path(root) / file)
     if size < 0:
         return FrameHashes(file, size, changed, problem="the file is missing")
@@ -133,6 +138,16 @@ def hash_video(file: str, root: str) -> FrameHashes:
             problem=f"the file cannot be read ({str(error).removeprefix(inside)[:80].strip(': ')})",
         )
     return FrameHashes(file, size, changed, tuple(map(hash_picture, pictures)))
+
+
+def _hash_fetched(file: str, address: str) -> FrameHashes:
+    """The same for a file in object storage: it is on this machine only while it is looked at."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / f"video{Path(file).suffix}"
+        if not PartStore(address).fetch(file, place):
+            return FrameHashes(file, -1, 0, problem="the file is missing")
+        hashed = hash_video(place.name, folder)
+    return msgspec.structs.replace(hashed, file=file, changed=0)
 
 
 def _decode_pictures(path: str) -> list[NDArray[np.uint8]]:

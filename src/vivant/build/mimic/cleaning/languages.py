@@ -124,9 +124,20 @@ def _largest_slot(hashes: NDArray[np.uint64]) -> int:
 
 
 @lru_cache(maxsize=1)
+def _read_tables() -> dict[str, dict[str, dict[str, Any]]]:
+    return read_yaml(Path(__file__).with_name("languages.yaml"), dict[str, dict[str, dict[str, Any]]])
+
+
+def list_frequent_words(language: str) -> frozenset[str]:
+    """Words of a language that stand in texts on anything; none for a language without a table."""
+    entries = (codes[language] for codes in _read_tables().values() if language in codes)
+    return frozenset(word for entry in entries for word in str(entry["words"]).split())
+
+
+@lru_cache(maxsize=1)
 def load_detector() -> LanguageDetector:
     """The detector of the bundled tables."""
-    data = read_yaml(Path(__file__).with_name("languages.yaml"), dict[str, dict[str, dict[str, Any]]])
+    data = _read_tables()
     listed = [(script, code, entry) for script, codes in data.items() for code, entry in codes.items()]
     languages = ("", *(code for _, code, _ in listed), *_ALONE.values(), "ja", "zh")
     scripts = [0, *(SCRIPTS.index(script) for script, _, _ in listed)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -12,11 +13,12 @@ from msgspec import Struct
 from vivant.benchmarks.mimic.mapping import read_mapping
 from vivant.build.mimic.ingestion.privacy import SALT, Anonymiser, read_salt
 from vivant.build.mimic.ingestion.tables import NOT_READ, PACKED, TABLES, ingest_table, ingest_tables
-from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter
+from vivant.build.mimic.ingestion.values import VideoRow
+from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter, write_missing_tables
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
-from vivant.build.mimic.steps import BuildStep, begin_step
-from vivant.build.worker_pool import ProcessPool
+from vivant.build.mimic.steps import BuildStep, StepError, begin_step
+from vivant.build.worker_pool import make_pool
 from vivant.core.errors import DataError, UsageError
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.yaml_files import load_yaml
@@ -29,6 +31,8 @@ _WORTH_PROCESSES = 4 * _PART
 _JSON = (".json", ".jsonl", ".ndjson")
 _MAPPINGS = (".yaml", ".yml")
 _READ = (*_JSON, *_MAPPINGS, *TABLES, *PACKED)
+_MOST_COMMENTS = 400
+"""Comments per video that a sample reads at most."""
 _NAMED = 5
 """Tables that a note names; the others stand in the quarantine."""
 
@@ -52,17 +56,15 @@ def ingest(
     progress: ProgressCallback = ignore_progress,
     *,
     media: Path | None = None,
+    ray: str = "",
     force: bool = False,
 ) -> BuildStep:
     """Take sources in: folders, `.info.json` files, JSON and tables of known forms, mappings (.yaml).
 
     `media` is the folder that paths of video files are relative to; by default the one that holds all sources.
+    With `ray`, files are read on the cluster of that address, whose nodes must find them and WORK under the same paths.
     """
-    if not sources:
-        raise UsageError("ingest: name at least one folder of .info.json files, API answer or mapping")
-    for source in sources:
-        if not source.exists():
-            raise UsageError(f"ingest: {source} does not exist")
+    _check_sources(sources)
     work.mkdir(parents=True, exist_ok=True)
     salt = read_salt(work)
     named = {"ingest": msgspec.to_builtins(settings.ingest), "salt": digest(salt.hex())[:8]}
@@ -72,12 +74,75 @@ def ingest(
         root = (media or _common_folder(sources)).resolve()
         for name in ("videos", "comments", "parts"):
             (step.folder / name).mkdir(exist_ok=True)
-        tasks = list(_list_parts(step, sources, root, salt, settings.ingest))
+        tasks = list(_list_parts(step.folder, step.work, sources, root, salt, settings.ingest))
         if not tasks:
             raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
-        reports = _run_parts(tasks, step.folder, settings.workers, progress)
+        reports = _run_parts(tasks, step.folder, settings.workers, progress, ray)
         _finish(step, reports, sources, root, settings)
     return step
+
+
+def sample_sources(
+    folder: Path,
+    sources: Sequence[Path],
+    settings: PipelineSettings,
+    videos: int,
+    *,
+    media: Path | None = None,
+    work: Path | None = None,
+) -> None:
+    """Take in some `videos`, spread over all files, as Parquet into an empty `folder`.
+
+    Of a large file only the beginning is read.
+    """
+    _check_sources(sources)
+    root = (media or _common_folder(sources)).resolve()
+    for name in ("videos", "comments", "parts"):
+        (folder / name).mkdir()
+    tasks = list(_list_parts(folder, work or folder, sources, root, b"sample" * 4, settings.ingest))
+    files = [(task, file) for task in tasks for file in task.files]
+    drawn = files[:: max(1, len(files) // videos)]
+    writer = _SampleWriter(folder, "sample", Anonymiser(b"sample" * 4, "keep", "keep"), settings.ingest.batch)
+    for number, (task, file) in enumerate(drawn, 1):
+        writer.most_videos = -(-videos * number // len(drawn))
+        try:
+            _read_files(msgspec.structs.replace(task, files=(file,)), writer)
+        except _SampleFullError:
+            continue
+    report = writer.close()
+    write_missing_tables(folder)
+    if not report.videos_in:
+        raise UsageError(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
+
+
+class _SampleFullError(Exception):
+    """Enough of one file has been read."""
+
+
+class _SampleWriter(RecordWriter):
+    """Stops a reader when it has taken its share in."""
+
+    most_videos = 0
+    _taken = 0
+
+    def video(self, row: VideoRow) -> str:
+        if self.report.videos >= self.most_videos:
+            raise _SampleFullError
+        return super().video(row)
+
+    def comments(self, ref: str, ids: Sequence[str], *columns: Any) -> None:
+        super().comments(ref, ids, *columns)
+        self._taken += len(ids)
+        if self._taken > _MOST_COMMENTS * max(self.most_videos, 1):
+            raise _SampleFullError
+
+
+def _check_sources(sources: Sequence[Path]) -> None:
+    if not sources:
+        raise UsageError("ingest: name at least one folder of .info.json files, API answer or mapping")
+    for source in sources:
+        if not source.exists():
+            raise UsageError(f"ingest: {source} does not exist")
 
 
 def _finish(
@@ -135,16 +200,14 @@ def _common_folder(sources: Sequence[Path]) -> Path:
 
 
 def _list_parts(
-    step: BuildStep, sources: Sequence[Path], media: Path, salt: bytes, settings: IngestSettings
+    target: Path, work: Path, sources: Sequence[Path], media: Path, salt: bytes, settings: IngestSettings
 ) -> Iterator[_Task]:
     def task(name: str, files: Sequence[str], kind: str) -> _Task:
-        return _Task(name, tuple(files), kind, str(media), str(step.folder), salt, settings)
+        return _Task(name, tuple(files), kind, str(media), str(target), salt, settings)
 
     infos: list[str] = []
     others: list[tuple[str, str]] = []
-    files = [
-        (source, path) for source in sources for path in sorted(_list_files(source.resolve(), step.work))
-    ]
+    files = [(source, path) for source in sources for path in sorted(_list_files(source.resolve(), work))]
     mapped: set[str] = set()
     for source, path in files:
         if path.endswith(_MAPPINGS) and (source.is_file() or _is_mapping(path)):
@@ -160,7 +223,9 @@ def _list_parts(
         elif path.endswith((*TABLES, *PACKED)):
             others.append((path, "unmapped"))
         elif source.is_file():
-            raise step.fail(f"{source} is no .info.json, .json, .jsonl, .csv, .parquet or mapping (.yaml)")
+            raise StepError(
+                f"ingest: {source} is no .info.json, .json, .jsonl, .csv, .parquet or mapping (.yaml)"
+            )
     for number in range(0, len(infos), _PART):
         yield task(f"info-{number // _PART:06d}", infos[number : number + _PART], "info")
     for number, (path, kind) in enumerate(others):
@@ -197,7 +262,7 @@ def _list_mapped(path: str) -> set[str]:
 
 
 def _run_parts(
-    tasks: Sequence[_Task], folder: Path, workers: int, progress: ProgressCallback
+    tasks: Sequence[_Task], folder: Path, workers: int, progress: ProgressCallback, ray: str = ""
 ) -> list[IngestReport]:
     """All parts' reports in their order; parts that an interrupted run has finished are not done again."""
     total = sum(len(task.files) for task in tasks)
@@ -214,7 +279,8 @@ def _run_parts(
         read += len(task.files)
         progress(read, total, "files read")
 
-    reports = ProcessPool(workers if total >= _WORTH_PROCESSES else 1, _ingest_part).map(remaining, done)
+    pool = make_pool(workers if total >= _WORTH_PROCESSES else 1, _ingest_part, ray)
+    reports = pool.map(remaining, done)
     reports_by_name |= {task.name: report for task, report in zip(remaining, reports, strict=True)}
     return [reports_by_name[task.name] for task in tasks]
 
@@ -223,7 +289,12 @@ def _ingest_part(task: _Task) -> IngestReport:
     settings = task.settings
     anonymiser = Anonymiser(task.salt, settings.mentions, settings.links)
     writer = RecordWriter(Path(task.folder), task.name, anonymiser, settings.batch)
-    defaults = SourceDefaults(settings.platform, settings.licence)
+    _read_files(task, writer)
+    return writer.close()
+
+
+def _read_files(task: _Task, writer: RecordWriter) -> None:
+    defaults = SourceDefaults(task.settings.platform, task.settings.licence)
     if task.kind == "info":
         for file in task.files:
             ingest_info(file, task.media, writer, defaults)
@@ -235,7 +306,6 @@ def _ingest_part(task: _Task) -> IngestReport:
         ingest_table(Path(task.files[0]), Path(task.media), writer, defaults)
     else:
         ingest_tables(Path(task.files[0]), writer, defaults)
-    return writer.close()
 
 
-__all__ = ["SALT", "ingest", "media_root"]
+__all__ = ["SALT", "ingest", "media_root", "sample_sources"]

@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.ingestion.creators import gather_creators
 from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
-from vivant.build.mimic.ingestion.writer import IngestReport
+from vivant.build.mimic.ingestion.writer import IngestReport, write_missing_tables
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
 if TYPE_CHECKING:
@@ -34,13 +35,12 @@ def consolidate(
     What is written is sorted by id, so that the same records give the same bytes, in whatever order they were read.
     """
     report = _merge_reports(reports)
-    for kind, schema in (("videos", VIDEOS), ("comments", COMMENTS)):
-        if not any((folder / kind).glob("*.parquet")):
-            pq.write_table(schema.empty_table(), folder / kind / "empty.parquet")
+    write_missing_tables(folder)
     with connect(folder.parent, memory, workers) as db:
         names = NameBook(()) if keep_names else _make_name_book(db, folder)
         _sort_videos(db, folder, report, names)
         _sort_comments(db, folder, report, names)
+    gather_creators(folder)
     _write_quarantine(folder, report)
     return report
 
@@ -65,8 +65,9 @@ def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
 def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
     """The names of the crawl's people, but those that are words of its texts."""
     names = read_names(folder / "parts")
-    plain = [name for name in names if is_plain(name)]
-    if not plain:
+    column = pa.array(names, pa.string())
+    wanted = column.filter(is_plain(column))
+    if not len(wanted):
         return NameBook(names)
     comments = parquet_source(folder / "comments")
     every: int = db.execute(f"SELECT count(*) FROM {comments}").fetchall()[0][0]
@@ -75,7 +76,6 @@ def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
         f"SELECT DISTINCT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0"
     )
     counts: Counter[str] = Counter()
-    wanted = pa.array(plain, pa.string())
     for batch in texts.to_arrow_reader(_ROW_GROUP):
         words = split_words(batch.column(0)).flatten()
         for entry in words.filter(pc.is_in(words, value_set=wanted)).value_counts().to_pylist():
@@ -113,14 +113,16 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
     """Each comment of a known video once, in the order of refs and ids."""
     comments = folder / "comments"
     db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
-    # A comment of a table may name its video by the id alone, where only one platform has it.
-    db.execute(
-        "CREATE TEMP TABLE alone AS SELECT id, min(ref) AS full_ref FROM known GROUP BY id HAVING count(*) = 1"
-    )
-    named = (
-        f"SELECT coalesce(full_ref, ref) AS ref, c.id, text, likes, time, reply_to FROM {parquet_source(comments)} c "
-        "LEFT JOIN alone ON ref[:2] = '?/' AND alone.id = ref[3:]"
-    )
+    named = f"SELECT ref, id, text, likes, time, reply_to FROM {parquet_source(comments)}"
+    if db.execute(f"SELECT 1 FROM ({named}) WHERE ref[:2] = '?/' LIMIT 1").fetchall():
+        # A comment of a table may name its video by the id alone, where only one platform has it.
+        db.execute(
+            "CREATE TEMP TABLE alone AS SELECT id, min(ref) AS full_ref FROM known GROUP BY id HAVING count(*) = 1"
+        )
+        named = (
+            "SELECT coalesce(full_ref, ref) AS ref, c.id, text, likes, time, reply_to "
+            f"FROM {parquet_source(comments)} c LEFT JOIN alone ON ref[:2] = '?/' AND alone.id = ref[3:]"
+        )
     orphans = db.execute(
         f"SELECT ref, count(*) FROM ({named}) ANTI JOIN known USING (ref) GROUP BY ref ORDER BY ref"
     ).fetchall()

@@ -8,6 +8,7 @@ list of records that is none is set aside by its place; nothing is passed over.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -30,6 +31,8 @@ from vivant.core.errors import DataError
 from vivant.core.yaml_files import read_yaml
 
 _DEEPEST = 12
+_PAGES = ("has_more", "hasMore", "cursor")
+_RECORDS = ("comments", "videos", "itemList", "item_list", "aweme_list")
 UNKNOWN = "no record of a known form"
 _BVID_LETTERS = "FcwAPNKTMug3GV5Lj7EJnHpWsx4tb8haYeviqBz6rkCy12mUSDQX9RdoZf"
 
@@ -45,6 +48,8 @@ class CrawlForm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     names: list[str] = []
     comments: list[str] = []
     replies: list[str] = []
+    ids: str = ""
+    spans: list[str] = []
 
     def fits(self, record: Mapping[str, Any]) -> bool:
         """Whether a record has the fields of this form."""
@@ -93,8 +98,8 @@ class CrawlReader:
         self._comment_forms = load_forms().comments
 
     def read(self, document: Any, source: str) -> None:
-        """Take in all records of a document; one without any is set aside."""
-        if not self._walk(document, source, "", 0):
+        """Take in all records of a document; one without any is set aside, if it is no empty page of an answer."""
+        if not self._walk(document, source, "", 0) and not _is_empty_page(document):
             self._writer.leave(source, "", f"{UNKNOWN}{_describe(document)}", kind=UNKNOWN)
 
     def _walk(self, node: Any, source: str, location: str, depth: int) -> int:
@@ -151,9 +156,15 @@ class CrawlReader:
         fields = map_fields(form.columns, record, "")
         fields["platform"] = form.platform
         fields.setdefault("licence", self._defaults.licence)
+        if isinstance(fields.get("description"), str):
+            fields["description"] = _join_mentions(fields["description"], form, record)
         row, problems = parse_row(fields)
-        names = [name for name in (get_path(record, path) for path in form.names) if isinstance(name, str)]
-        self._writer.people(names)
+        if form.ids and not re.fullmatch(form.ids, row.id):
+            raise InvalidValueError(
+                f"an id that is none of {form.platform} ({row.id}); write a mapping for such records"
+            )
+        names = _list_names(form, record)
+        self._writer.maker(row, names)
         row.title = row.title or values.make_title(row.description)
         row.title, row.description = remove_names([row.title, row.description], names)
         row.tags = row.tags or values.find_hashtags(row.description)
@@ -180,6 +191,7 @@ class CrawlReader:
                 fields = map_fields(form.columns, record, "")
                 video = values.parse_text(fields.get("video"))
                 answered = values.parse_text(fields.get("reply_to")) or parent
+                text = values.parse_text(fields.get("text"))
             except (InvalidValueError, DataError) as wrong:
                 self._writer.leave_comments(
                     f"{source} {location}".strip(), f"broken comment: {wrong}", 1, new=True
@@ -187,6 +199,7 @@ class CrawlReader:
                 continue
             if form.platform == "bilibili" and video.isdecimal():
                 video = make_bvid(int(video))
+            self._writer.people(_list_names(form, record))
             own = ref or (f"{form.platform}/{video}" if video else "")
             if not own:
                 self._writer.leave_comments(
@@ -196,7 +209,7 @@ class CrawlReader:
             by_video.setdefault(own, []).append(
                 {
                     "id": fields.get("id"),
-                    "text": fields.get("text"),
+                    "text": _join_mentions(text, form, record),
                     "like_count": fields.get("likes"),
                     "timestamp": fields.get("time"),
                     "parent": "" if answered == video else answered,
@@ -235,9 +248,37 @@ def _iter_threads(
 _BARE = CrawlForm(name="a text", platform="", when=[], columns={"id": "id", "text": "text"})
 
 
+def _list_names(form: CrawlForm, record: Mapping[str, Any]) -> list[str]:
+    return [name for name in (get_path(record, path) for path in form.names) if isinstance(name, str)]
+
+
+def _join_mentions(text: str, form: CrawlForm, record: Mapping[str, Any]) -> str:
+    """A text with the mentions whose places its record tells as one word each, so that they are found whole."""
+    for path in form.spans:
+        for entry in get_path(record, path) or ():
+            start, end = (
+                entry.get(name) if isinstance(entry, Mapping) else None for name in ("start", "end")
+            )
+            if isinstance(start, int) and isinstance(end, int) and text[start : start + 1] in ("@", "＠"):
+                name = re.sub(r"[^\w.\-]", "_", text[start + 1 : end])  # as long as before
+                text = f"{text[: start + 1]}{name}{text[end:]}"
+    return text
+
+
 def _is_under_its_id(name: str, value: Any) -> bool:
     return find_form(value) is not None and any(
         name == str(each) for each in value.values() if isinstance(each, str | int)
+    )
+
+
+def _is_empty_page(document: Any) -> bool:
+    """Whether it is a scraper's answer that says that there is no more: {comments: null, has_more: 0}."""
+    if not isinstance(document, Mapping):
+        return False
+    if isinstance(document.get("data"), Mapping) and document["data"]:
+        return _is_empty_page(document["data"])
+    return any(name in document for name in _PAGES) and any(
+        not document[name] for name in _RECORDS if name in document
     )
 
 

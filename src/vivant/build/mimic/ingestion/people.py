@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vivant.build.mimic.ingestion.privacy import cut_spans
+from vivant.build.mimic.ingestion.privacy import cut_spans, is_word_sign
 from vivant.build.mimic.ingestion.text_forms import fold_text, squeeze_spaces
 from vivant.core.files import write_atomic
 
@@ -31,14 +31,14 @@ COMMON = 5
 _SHORTEST_WORD, _SHORTEST_NAME, _SHORTEST_PAIR = 5, 5, 7
 _LONGEST_NAME = 60
 _AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
-_SIMPLE = re.compile(r"@?([a-z0-9_]{5,60})")
+_SIMPLE = re.compile(r"@?([A-Za-z0-9_]{5,60})")
 _PLACEHOLDERS = {"deleted user", "user deleted", "unknown user", "private user", "[deleted]"}
 
 
 def fold_name(name: str) -> str:
     """A name as it is looked for: folded, in lower case, without @; nothing where it cannot be told from words."""
     if simple := _SIMPLE.fullmatch(name):
-        handle = simple.group(1)
+        handle = simple.group(1).lower()
         return "" if handle.isdecimal() else handle
     folded = " ".join(fold_text(name)[0].casefold().split()).lstrip("@").strip()
     if not _SHORTEST_NAME <= len(folded) <= _LONGEST_NAME or folded in _PLACEHOLDERS:
@@ -51,16 +51,21 @@ def fold_name(name: str) -> str:
 
 def write_names(path: Path, names: Iterable[str]) -> None:
     """The names that one part holds."""
-    folded = {fold_name(name) for name in set(names)}
-    write_atomic(path, msgspec.json.encode(sorted(folded - {""})), durable=False)
+    column = pa.array(list(names), pa.string())
+    # Most are plain handles, which Arrow folds all at once.
+    simple = pc.match_substring_regex(column, f"^{_SIMPLE.pattern}$")
+    handles = pc.ascii_lower(pc.utf8_ltrim(column.filter(simple), "@"))
+    folded = set(handles.filter(pc.invert(pc.match_substring_regex(handles, r"^\d+$"))).to_pylist())
+    folded.update(map(fold_name, column.filter(pc.invert(simple)).to_pylist()))
+    write_atomic(path, msgspec.json.encode(folded - {""}), durable=False)
 
 
 def read_names(folder: Path) -> list[str]:
-    """The names of all parts."""
+    """The names of all parts, in no order."""
     names: set[str] = set()
     for path in folder.glob(f"*{SUFFIX}"):
         names.update(msgspec.json.decode(path.read_bytes(), type=list[str]))
-    return sorted(names)
+    return list(names)
 
 
 def split_words(column: pa.Array) -> pa.ListArray:
@@ -69,30 +74,33 @@ def split_words(column: pa.Array) -> pa.ListArray:
     return pa.ListArray.from_arrays(words.offsets, pc.utf8_trim(words.values, _AROUND))
 
 
-def is_plain(name: str) -> bool:
-    """Whether a name could be a word."""
-    return name.isalpha()
+def is_plain(names: pa.Array) -> pa.Array:
+    """Which names could be words."""
+    return pc.utf8_is_alpha(names)
 
 
 class NameBook:
     """Takes the names of a crawl's people out of texts."""
 
     def __init__(self, names: Sequence[str], common: frozenset[str] = frozenset()) -> None:
+        column = pa.array(names, pa.string())
+        doubtful = pc.or_(
+            pc.less(pc.utf8_length(column), _SHORTEST_WORD),
+            pc.is_in(column, value_set=pa.array(sorted(common), pa.string())),
+        )
+        column = column.filter(pc.invert(pc.and_(is_plain(column), doubtful)))
+        alone = pc.utf8_is_alnum(column)
+        self._words = set(column.filter(alone).to_pylist())
+        """Names of one word."""
         self._names: dict[str, list[str]] = {}
-        for name in names:
-            if is_plain(name) and (len(name) < _SHORTEST_WORD or name in common):
-                continue
-            # Looked up by its longest word, for the shorter ones are the commoner ones.
-            key = (
-                name
-                if name.isalnum()
-                else max(name.split(), key=lambda word: (len(word), word)).strip(_AROUND)
-            )
+        """The others, by their longest word, for the shorter ones are the commoner ones."""
+        for name in column.filter(pc.invert(alone)).to_pylist():
+            key = max(name.split(), key=lambda word: (len(word), word)).strip(_AROUND)
             self._names.setdefault(key, []).append(name)
-        self._keys = pa.array(sorted(self._names), pa.string())
+        self._keys = pa.array(list(self._words | self._names.keys()), pa.string())
 
     def __len__(self) -> int:
-        return sum(map(len, self._names.values()))
+        return len(self._words) + sum(map(len, self._names.values()))
 
     def clean(self, column: pa.Array) -> pa.Array:
         """A column of texts without the names."""
@@ -116,17 +124,11 @@ class NameBook:
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in shadow)
         spans: list[tuple[int, int, str]] = []
         for word in {word.strip(_AROUND) for word in lower.split()}:
-            for name in self._names.get(word, ()):
+            for name in (*self._names.get(word, ()), *((word,) if word in self._words else ())):
                 start = lower.find(name)
                 while start >= 0:
                     end = start + len(name)
-                    if not _is_inside(lower, start, end):
+                    if not is_word_sign(lower[start - 1 : start]) and not is_word_sign(lower[end : end + 1]):
                         spans.append((start, end, ""))
                     start = lower.find(name, end)
         return squeeze_spaces(cut_spans(text, spans, places)) if spans else text
-
-
-def _is_inside(text: str, start: int, end: int) -> bool:
-    """Whether a span is part of a longer word."""
-    before, after = text[start - 1 : start], text[end : end + 1]
-    return before.isalnum() or before == "_" or after.isalnum() or after == "_"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import secrets
 import unicodedata
 from collections.abc import Sequence
@@ -25,9 +24,19 @@ from vivant.build.mimic.ingestion.personal_data import (
     find_contacts,
     find_mentions,
 )
-from vivant.build.mimic.ingestion.text_forms import clean_text, fold_text, squeeze_spaces
+from vivant.build.mimic.ingestion.text_forms import FOLDABLE, clean_text, fold_text, squeeze_spaces
 
 SALT = ".salt"
+_FOLDED_LETTERS = (
+    b"\xef\xbc",
+    b"\xef\xbd",
+    b"\xf0\x9d",
+    b"\xe2\x92",
+    b"\xe2\x93",
+    b"\xe2\x80\x8b",
+    b"\xe2\x81\xa0",
+)
+"""First bytes of wide, mathematical and circled letters, and of what hides inside words."""
 _SHORTEST_NAME = 4
 """Shorter names are often words."""
 
@@ -99,10 +108,12 @@ class Anonymiser:
         suspect = pc.match_substring_regex(column, ARROW_SUSPECT)
         mentions = pc.and_not(pc.match_substring_regex(column, ARROW_MENTION), suspect)
         for mask, contacts in ((suspect, True), (mentions, False)):
-            found = column.filter(mask).to_pylist()
-            if found:
-                cleaned = pa.array([self.text(text, contacts=contacts) for text in found], pa.string())
-                column = pc.replace_with_mask(column, mask, cleaned)
+            found = column.filter(mask).dictionary_encode()  # the same advertisement stands under many videos
+            if len(found):
+                cleaned = [self.text(text, contacts=contacts) for text in found.dictionary.to_pylist()]
+                column = pc.replace_with_mask(
+                    column, mask, pa.array(cleaned, pa.string()).take(found.indices)
+                )
         return column
 
 
@@ -124,18 +135,42 @@ def remove_names(texts: list[str], names: Sequence[str]) -> list[str]:
     usable = {name for name in usable if len(name) >= _SHORTEST_NAME}
     if not usable:
         return texts
-    joined = "\n".join(texts)
-    folded = unicodedata.normalize("NFKC", joined).casefold()
-    if not any(name in folded for name in usable):
+    if not _may_hold("\n".join(texts), usable):
         return texts
-    longest_first = sorted(usable, key=lambda name: (-len(name), name))
-    pattern = re.compile(
-        "|".join(rf"(?<!\w)@?{re.escape(name)}(?!\w)" for name in longest_first), re.IGNORECASE
-    )
-    return [_remove_matches(text, pattern) for text in texts]
+    return [_remove_words(text, usable) for text in texts]
 
 
-def _remove_matches(text: str, pattern: re.Pattern[str]) -> str:
+def _may_hold(text: str, names: set[str]) -> bool:
+    """Whether one of some folded names may be in a text. Bytes are searched where that is enough."""
+    octets = text.encode("utf-8", "replace")
+    if not any(mark in octets for mark in _FOLDED_LETTERS):
+        lower = octets.lower()
+        if all(name.isascii() for name in names):
+            return any(name.encode() in lower for name in names)
+    elif FOLDABLE.search(text):
+        text = unicodedata.normalize("NFKC", text)
+    folded = text.casefold()
+    return any(name in folded for name in names)
+
+
+def _remove_words(text: str, names: set[str]) -> str:
+    """A text without the names, each with the @ before it; not where a name is part of a longer word."""
     shadow, places = fold_text(text)
-    spans = [(*match.span(), "") for match in pattern.finditer(shadow)]
+    folded = shadow.casefold()
+    if len(folded) != len(shadow):
+        folded = "".join(c.casefold() if len(c.casefold()) == 1 else c for c in shadow)
+    spans: list[tuple[int, int, str]] = []
+    for name in names:
+        start = folded.find(name)
+        while start >= 0:
+            end = start + len(name)
+            first = start - 1 if folded[start - 1 : start] == "@" else start
+            if not is_word_sign(folded[first - 1 : first]) and not is_word_sign(folded[end : end + 1]):
+                spans.append((first, end, ""))
+            start = folded.find(name, end)
     return squeeze_spaces(cut_spans(text, spans, places)) if spans else text
+
+
+def is_word_sign(character: str) -> bool:
+    """Whether a character, or nothing, is a letter, a digit or an underscore."""
+    return character.isalnum() or character == "_"

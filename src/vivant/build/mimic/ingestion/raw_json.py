@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import mmap
 import re
 from array import array
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from vivant.build.mimic.ingestion.values import InvalidValueError
@@ -14,8 +16,10 @@ from vivant.build.mimic.ingestion.values import InvalidValueError
 _MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _ALONE = re.compile(rb"(?<![\x80-\xff])[\xa0-\xff](?![\x80-\xff])")
+_BETWEEN = re.compile(r"[\s,]*")
 _HIGH = re.compile(rb"[\x80-\xff]")
 _AT_ONCE = 5_000
+_CHUNK = 1 << 20
 
 
 def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
@@ -35,6 +39,24 @@ def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
     return content, "utf-8"
 
 
+def find_encoding(path: Path) -> str:
+    """The encoding of a text file as `convert_to_utf8` tells it; only one that is not UTF-8 is held in memory."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with path.open("rb") as file:
+        beginning = file.read(3)
+        for mark, name in _MARKS:
+            if beginning.startswith(mark):
+                return name
+        file.seek(0)
+        try:
+            for chunk in iter(lambda: file.read(_CHUNK), b""):
+                decoder.decode(chunk)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return convert_to_utf8(path.read_bytes())[1]
+    return "utf-8"
+
+
 def _recode(content: bytes, name: str) -> tuple[bytes, str]:
     try:
         return content.decode(name).encode("utf-8"), name
@@ -50,6 +72,22 @@ def parse_json_leniently(content: bytes) -> Any:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(_explain(content, error)) from error
+
+
+def parse_whole_elements(content: bytes) -> list[Any]:
+    """The elements of a JSON list that stand whole before the place where it breaks off."""
+    text = content.decode("utf-8", errors="replace").lstrip()
+    elements: list[Any] = []
+    if not text.startswith("["):
+        return elements
+    decoder, place = json.JSONDecoder(), 1
+    while True:
+        place = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+        try:
+            element, place = decoder.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return elements
+        elements.append(element)
 
 
 def _explain(content: bytes, error: Exception) -> str:

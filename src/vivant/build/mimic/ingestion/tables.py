@@ -5,15 +5,19 @@ A table that no mapping names is read if its columns are those of a known form, 
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from vivant.benchmarks.mimic.mapping import iter_fields, iter_table, read_mapping
 from vivant.build.mimic.ingestion import values
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
 from vivant.build.mimic.ingestion.privacy import remove_names
+from vivant.build.mimic.ingestion.raw_json import find_encoding
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
@@ -78,7 +82,12 @@ def ingest_table(path: Path, media: Path, writer: RecordWriter, defaults: Source
         writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
         return
     try:
-        for number, row in enumerate(iter_table(path), 1):
+        encoding = "utf-8" if path.suffix.lower() == ".parquet" else find_encoding(path)
+        if encoding not in ("utf-8", "utf-8-sig"):
+            writer.note(f"files read as {encoding}")
+        number = 0
+        for number, row in enumerate(iter_table(path, encoding), 1):
+            row = _open_cells(row)
             if number == 1 and find_form(row) is None and not is_info(row):
                 columns = ", ".join(map(str, list(row)[:12]))
                 reason = f"its columns ({columns}) fit no known form; write a mapping for it"
@@ -88,8 +97,26 @@ def ingest_table(path: Path, media: Path, writer: RecordWriter, defaults: Source
                 writer.leave(source, f"row {number}", "more values than columns", kind="broken row")
                 continue
             reader.read(row, f"{source}, row {number}")
-    except (DataError, OSError, ValueError) as error:
+        if not number:
+            writer.report.quarantine.append((source, "", f"{NOT_READ}it has no rows"))
+    except (DataError, InvalidValueError, OSError, ValueError) as error:
         writer.leave(source, "", f"cannot be read further: {error}", kind="cannot be read further")
+
+
+def _open_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row whose cells hold objects as JSON or as Python prints them, which pandas writes, with those objects."""
+    return {name: _open_cell(cell) for name, cell in row.items()}
+
+
+def _open_cell(cell: Any) -> Any:
+    if not isinstance(cell, str) or (cell[:1], cell[-1:]) not in (("{", "}"), ("[", "]")):
+        return cell
+    for parse in (msgspec.json.decode, ast.literal_eval):
+        try:
+            return parse(cell)
+        except (msgspec.DecodeError, ValueError, SyntaxError, MemoryError, RecursionError):
+            continue
+    return cell
 
 
 def _rename_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +133,7 @@ def _add_video(fields: dict[str, Any], location: str, writer: RecordWriter, defa
         writer.leave(location, "", str(wrong))
         return
     names = (row.uploader,)
-    writer.people(names)
+    writer.maker(row, names)
     row.title, row.description = remove_names([row.title, row.description], names)
     ref = writer.video(row)
     for problem in problems:

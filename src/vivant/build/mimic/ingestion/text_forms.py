@@ -27,6 +27,13 @@ _EMOJI = re.compile("[\u2190-\u2bff\u3030\u303d\u3297\u3299\ufe0f\U0001f000-\U00
 _SPACES = re.compile(r"[ \t]{2,}")
 
 
+FOLDABLE = re.compile(
+    "[\u00aa\u00b2\u00b3\u00b9\u00ba\u0132-\u0149\u01c4-\u01f3\u02b0-\u036f\u1d2c-\u1dbf\u2000-\u200c\u2060-\u218b"
+    "\u2460-\u24ea\uff10-\uff3a\uff41-\uff5a\uff66-\uffdc\U0001d400-\U0001d7ff\U0001f100-\U0001f16f]"
+)
+"""Characters of names that have a simpler form. Texts without any need no folding to be searched for names."""
+
+
 def clean_text(text: str) -> str:
     """A text without entities, control characters and invisible characters.
 

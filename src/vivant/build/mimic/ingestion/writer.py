@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from vivant.build.mimic.ingestion.creators import list_creator_keys, write_creators
 from vivant.build.mimic.ingestion.people import SUFFIX, write_names
 from vivant.build.mimic.ingestion.privacy import Anonymiser
+from vivant.build.mimic.ingestion.text_forms import clean_text, squeeze_spaces
 from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
 from vivant.core.files import write_atomic
@@ -57,14 +59,28 @@ class RecordWriter:
         self._left: Counter[str] = Counter()
         self._left_comments: Counter[str] = Counter()
         self._notes: Counter[str] = Counter()
-        self._people: set[str] = set()
+        self._people: set[str | None] = set()
+        self._makers: set[tuple[str, ...]] = set()
+        self._creators: set[tuple[str, str, str]] = set()
         self.report = IngestReport()
 
     # ── what comes in ──
 
     def people(self, names: Iterable[str | None]) -> None:
         """Take note of uploaders' and commenters' names, so that they leave every text of the crawl."""
-        self._people.update(name for name in names if name)
+        self._people.update(names)
+
+    def maker(self, row: VideoRow, names: Sequence[str]) -> None:
+        """Take note of who put a video up: names leave the texts, hashes of them tell a creator on two platforms."""
+        maker = (row.platform, row.uploader, *names)
+        if maker in self._makers and "/" not in row.description:
+            return
+        self._makers.add(maker)
+        self.people(names)
+        uploader = self._anonymiser.uploader(row.platform, row.uploader)
+        if uploader:
+            for kind, key in list_creator_keys(names, row.description):
+                self._creators.add((uploader, kind, self._anonymiser.uploader("", key)))
 
     def video(self, row: VideoRow) -> str:
         """Take a video in and return its ref."""
@@ -150,7 +166,8 @@ class RecordWriter:
         self.report.left = dict(self._left)
         self.report.left_comments = dict(self._left_comments)
         self.report.notes = dict(self._notes)
-        write_names(self._done.with_suffix(SUFFIX), self._people)
+        write_names(self._done.with_suffix(SUFFIX), (name for name in self._people if name))
+        write_creators(self._done, self._creators)
         write_atomic(self._done, msgspec.json.encode(self.report), durable=False)
         return self.report
 
@@ -178,9 +195,9 @@ class RecordWriter:
         columns["ref"] = [f"{row.platform}/{row.id}" for row in rows]
         columns["uploader"] = [hidden.uploader(row.platform, row.uploader) for row in rows]
         columns["uploaded"] = pa.array(columns["uploaded"], pa.timestamp("s"))
-        for name in ("title", "description"):
-            columns[name] = hidden.texts(columns[name])
-        columns["tags"] = _clean_tags(columns["tags"], hidden)
+        columns |= _clean_video_texts(columns, hidden)
+        columns["category"] = [squeeze_spaces(clean_text(name)) for name in columns["category"]]
+        columns["topics"] = [[squeeze_spaces(clean_text(name)) for name in row] for row in columns["topics"]]
         arrays = [
             column.cast(field.type) if isinstance(column, pa.Array) else pa.array(column, field.type)
             for field, column in ((field, columns[field.name]) for field in VIDEOS)
@@ -209,12 +226,27 @@ class RecordWriter:
             column.clear()
 
 
+def write_missing_tables(folder: Path) -> None:
+    """An empty file where a crawl has no videos or no comments."""
+    for kind, schema in (("videos", VIDEOS), ("comments", COMMENTS)):
+        if not any((folder / kind).glob("*.parquet")):
+            pq.write_table(schema.empty_table(), folder / kind / "empty.parquet")
+
+
 def _convert_parents(names: list[str | None]) -> pa.Array:
     """Whom comments answer: nobody where yt-dlp says `root`."""
     column = pc.fill_null(pa.array(names, pa.string()), "")
     return pc.if_else(pc.equal(column, "root"), "", column)
 
 
-def _clean_tags(tags: Sequence[list[str]], anonymiser: Anonymiser) -> list[list[str]]:
-    cleaned = iter(anonymiser.texts([tag for row in tags for tag in row]).to_pylist())
-    return [[text for text in (next(cleaned) for _ in row) if text] for row in tags]
+def _clean_video_texts(columns: Mapping[str, Any], anonymiser: Anonymiser) -> dict[str, Any]:
+    """Titles, descriptions and tags, in one go: to prepare the search takes longer than to search some hundred."""
+    titles, descriptions, tags = (columns[name] for name in ("title", "description", "tags"))
+    texts = anonymiser.texts([*titles, *descriptions, *(tag for row in tags for tag in row)])
+    count = len(titles)
+    cleaned = iter(texts[2 * count :].to_pylist())
+    return {
+        "title": texts[:count],
+        "description": texts[count : 2 * count],
+        "tags": [[text for text in (next(cleaned) for _ in row) if text] for row in tags],
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader
 from vivant.build.mimic.ingestion.privacy import remove_names
-from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently
+from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_elements
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
@@ -49,31 +50,55 @@ def _is_data_api(answer: Any) -> bool:
 
 def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
-        yield 0, parse_json_leniently(convert_to_utf8(path.read_bytes())[0])
+        content = convert_to_utf8(path.read_bytes())[0]
+        try:
+            document = parse_json_leniently(content)
+        except InvalidValueError as wrong:
+            document = parse_whole_elements(content)
+            if not document:
+                raise
+            reason = f"{wrong}; the {len(document):,} before are kept"
+            writer.leave(source, f"item {len(document) + 1}", reason, kind="cut off")
+        yield 0, document
         return
+    number = 0
+    for number, line in enumerate(_iter_lines(path), 1):
+        if line.strip():
+            try:
+                yield number, parse_json_leniently(convert_to_utf8(line)[0])
+            except InvalidValueError as wrong:
+                writer.leave(source, f"line {number}", str(wrong), kind="broken line")
+    if not number:
+        raise InvalidValueError("the file is empty")
+
+
+def _iter_lines(path: Path) -> Iterator[bytes]:
+    """The lines; of UTF-16, which PowerShell writes, the file is turned into UTF-8 first."""
     with path.open("rb") as lines:
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                try:
-                    yield number, parse_json_leniently(convert_to_utf8(line)[0])
-                except InvalidValueError as wrong:
-                    writer.leave(source, f"line {number}", str(wrong), kind="broken line")
+        marked = lines.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+        lines.seek(0)
+        if marked:
+            yield from convert_to_utf8(lines.read())[0].split(b"\n")
+        else:
+            yield from lines
 
 
 def _ingest_response(answer: Any, source: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
     items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
     if not isinstance(items, list):
         raise InvalidValueError("no answer of the YouTube Data API: `items` is not a list")
+    listed = str(answer.get("kind", "")) if isinstance(answer, Mapping) else ""
+    usual = "youtube#commentThread" if listed.startswith("youtube#commentThread") else ""
     for number, item in enumerate(items, 1):
-        kind = item.get("kind", "") if isinstance(item, Mapping) else ""
+        kind = item.get("kind", usual) if isinstance(item, Mapping) else ""
         snippet = item.get("snippet") if isinstance(item, Mapping) else None
         location = f"item {number}"
         if not isinstance(snippet, Mapping):
             writer.leave(source, location, "no `snippet` in it", kind="no snippet")
         elif kind == "youtube#commentThread" or "topLevelComment" in snippet:
-            _add_thread(item, writer)
+            _add_thread(item, f"{source}, {location}", writer)
         elif kind == "youtube#comment" or "textDisplay" in snippet or "textOriginal" in snippet:
-            _add_comments(str(snippet.get("videoId") or ""), [item], writer)
+            _add_comments(str(snippet.get("videoId") or ""), [item], f"{source}, {location}", writer)
         elif kind in ("youtube#video", ""):
             _add_video(item, snippet, source, location, writer, defaults)
         else:
@@ -127,21 +152,21 @@ def _add_video(
         writer.leave(source, location, str(wrong))
         return
     names = [name for name in (snippet.get("channelTitle"),) if isinstance(name, str)]
-    writer.people(names)
+    writer.maker(row, names)
     row.title, row.description = remove_names([row.title, row.description], names)
     ref = writer.video(row)
     for problem in problems:
         writer.mend(source, ref, problem)
 
 
-def _add_thread(item: Mapping[str, Any], writer: RecordWriter) -> None:
+def _add_thread(item: Mapping[str, Any], place: str, writer: RecordWriter) -> None:
     snippet = _mapping_at(item, "snippet")
     replies = _mapping_at(item, "replies").get("comments")
     comments = [snippet.get("topLevelComment"), *(replies if isinstance(replies, list) else [])]
-    _add_comments(str(snippet.get("videoId") or ""), comments, writer)
+    _add_comments(str(snippet.get("videoId") or ""), comments, place, writer)
 
 
-def _add_comments(video: str, comments: list[Any], writer: RecordWriter) -> None:
+def _add_comments(video: str, comments: list[Any], place: str, writer: RecordWriter) -> None:
     raw: list[Any] = []
     for comment in comments:
         snippet = _mapping_at(comment, "snippet") if isinstance(comment, Mapping) else {}
@@ -160,6 +185,6 @@ def _add_comments(video: str, comments: list[Any], writer: RecordWriter) -> None
             else comment
         )
     if not video:
-        writer.leave_comments("youtube/", "no videoId", len(raw), new=True)
+        writer.leave_comments(place, "no videoId", len(raw), new=True)
         return
     add_raw_comments(f"youtube/{video}", raw, (), writer)

@@ -123,7 +123,7 @@ def _ingest_file(
         ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
     else:
         names = tuple(name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name)
-        writer.people(names)
+        writer.maker(row, names)
         ref = writer.video(row)
         if info.comments:
             _add_comments(ref, info.comments, names, writer)
@@ -290,12 +290,12 @@ def ingest_parsed_info(
         for name in (info.get("uploader"), info.get("channel"), _get_handle(info.get("uploader_id")))
         if isinstance(name, str) and name
     )
-    writer.people(names)
     fields["platform"] = next(
         (info[key] for key in ("extractor_key", "ie_key", "extractor") if info.get(key)), defaults.platform
     )
     row, problems = parse_row(fields)
     row.platform = row.platform.partition(":")[0]
+    writer.maker(row, names)
     row.title = _settle_caption(row.platform, row.title, row.description)
     row.title, row.description = remove_names([row.title, row.description], names)
     row.source = _hide_handle(row.source)

@@ -28,7 +28,7 @@ _LISTS = ("openers", "signatures", "adj", "place", "who", "time")
 KINDS = ("about", "detail", "tag", "common_tag", "emoji", "n", *_LISTS)
 
 
-class Topic(Struct, frozen=True, kw_only=True):
+class WorldTopic(Struct, frozen=True, kw_only=True):
     """What some videos show: a drawn clip and the way it is played."""
 
     clip: str
@@ -44,14 +44,14 @@ class Topic(Struct, frozen=True, kw_only=True):
         return self.clip if self.motion == "forward" else f"{self.clip}/{self.motion}"
 
 
-def load_topics() -> tuple[Topic, ...]:
+def load_topics() -> tuple[WorldTopic, ...]:
     """All topics, in the order of the file."""
     others = read_yaml(_FOLDER / "topics_other.yaml", dict[str, dict[str, str]])
     english = read_yaml(_FOLDER / "topics_en.yaml", list[dict[str, Any]])
     return tuple(_make_topic(entry, others) for entry in english)
 
 
-def _make_topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) -> Topic:
+def _make_topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) -> WorldTopic:
     motion = entry.get("motion", "forward")
     name = entry["clip"] if motion == "forward" else f"{entry['clip']}/{motion}"
     words = {"en": {"about": entry["about"], "detail": entry["details"], "tag": entry["tags"]}}
@@ -59,7 +59,7 @@ def _make_topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]
         about, *details = line.split(" | ")
         tags = [piece.replace(" ", "").lower() for piece in (about, *details)]
         words[language] = {"about": [about], "detail": details, "tag": tags}
-    return Topic(
+    return WorldTopic(
         clip=entry["clip"],
         motion=motion,
         category=entry["category"],

@@ -1,0 +1,1 @@
+"""The built-in look: skinned bodies with clothes, modelled, lit and drawn by the project itself."""

@@ -1,0 +1,255 @@
+"""Which joint of a file is which of ours: by a person's table, by a known source's names, by words, by structure."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from vivant.build.mime.bvh import Bvh
+from vivant.build.mime.rotation import Array
+from vivant.build.mime.skeleton import JOINTS
+from vivant.core.errors import DataError, unknown_name_error
+
+_SIDED: dict[str, tuple[str, ...]] = {
+    "Shoulder": ("collar", "clavicle", "clavicula", "collarbone", "shoulder"),
+    "Arm": ("arm", "upperarm", "uparm", "humerus", "shldr", "shoulder"),
+    "ForeArm": ("forearm", "lowerarm", "lowarm", "elbow", "radius"),
+    "Hand": ("hand", "wrist"),
+    "Fingers": ("fingers", "handmiddle1", "middle1", "handindex1", "index1", "fingerbase", "finger0"),
+    "UpLeg": ("upleg", "upperleg", "thigh", "femur", "hip"),
+    "Leg": ("leg", "lowerleg", "lowleg", "shin", "calf", "knee", "tibia"),
+    "Foot": ("foot", "ankle"),
+    "Toe": ("toe", "toebase", "toes", "ball", "toe0"),
+}
+"""Names after the side is taken away, most telling first."""
+_NEEDED = ("Arm", "ForeArm", "UpLeg", "Leg")
+NEEDED = (*(side + bone for bone in _NEEDED for side in ("Left", "Right")), "Head")
+"""Joints without which no person can be seen."""
+_SIDES = (
+    re.compile(r"(?P<side>left|right|l|r)(?P<bone>.+)"),
+    re.compile(r"(?P<bone>.+?)(?P<side>left|right|l|r)$"),
+)
+
+
+def read_joint_table(file: Path) -> dict[str, str]:
+    """A person's table: our joint (LeftArm, Head …) → the file's joint, as YAML."""
+    try:
+        table: Any = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror or error})") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise DataError(f"{file}: is not YAML; write one line a joint, such as LeftArm: upperarm_l") from None
+    if not isinstance(table, dict) or not table:
+        raise DataError(f"{file}: holds no joints; write one line a joint, such as LeftArm: upperarm_l")
+    for joint in table:
+        if joint not in JOINTS:
+            raise unknown_name_error("joint", str(joint), JOINTS)
+    return {str(joint): str(name) for joint, name in table.items()}
+
+
+def map_joints(bvh: Bvh, table: dict[str, str] | None = None) -> dict[str, int]:
+    """Our joints → indices in the file's list. Raises a DataError naming the joints that cannot be found.
+
+    Args:
+        bvh: The file.
+        table: Our joint → the file's name, for joints that a person states; the others are found.
+    """
+    joint_map, words = _by_source(bvh), _by_words(bvh)
+    used = set(joint_map.values())
+    if used:
+        # Words still tell collarbones and the ends of limbs, which each tool names in its own way.
+        ends = ("Shoulder", "Fingers", "Toe", "Hand", "Foot")
+        words = {j: index for j, index in words.items() if j.endswith(ends) and index not in used}
+    joint_map = {**words, **joint_map}
+    stated = _by_table(bvh, table or {})
+    joint_map.update(stated)
+    missing = [joint for joint in NEEDED if joint not in joint_map]
+    if missing:
+        joint_map = {**_by_structure(bvh), **stated}
+        missing = missing if any(joint not in joint_map for joint in NEEDED) else []
+    if missing:
+        names = ", ".join(joint.name for joint in bvh.joints[:10]) + (" …" if len(bvh.joints) > 10 else "")
+        raise DataError(
+            f"{bvh.source}: no joint can be taken for {', '.join(missing)}; the file has {names}; name them in "
+            "a YAML file (LeftArm: NAME …) for --joints, or rename them to common names (LeftArm, LeftForeArm, "
+            "LeftUpLeg, LeftLeg, Head …)"
+        )
+    _map_trunk(bvh, joint_map)
+    return joint_map
+
+
+def _by_table(bvh: Bvh, table: dict[str, str]) -> dict[str, int]:
+    names = {joint.name: index for index, joint in enumerate(bvh.joints)}
+    for name in table.values():
+        if name not in names:
+            raise unknown_name_error(f"joint of {bvh.source}", name, list(names))
+    return {joint: names[name] for joint, name in table.items()}
+
+
+@cache
+def _sources() -> dict[str, tuple[str, dict[str, str]]]:
+    """Source → the prefix of its names, and our joint → its name in letters and digits."""
+    text = (files("vivant.build.mime") / "joints.yaml").read_text(encoding="utf-8")
+    sources = {}
+    for source, entry in yaml.safe_load(text).items():
+        names = {}
+        for joint, name in entry["joints"].items():
+            if "{" not in name:
+                names[joint] = name
+                continue
+            for side in ("Left", "Right"):
+                names[side + joint] = name.format(side=side.lower(), s=side[0].lower())
+        sources[source] = (entry.get("prefix", ""), names)
+    return sources
+
+
+def _plain(name: str) -> str:
+    return "".join(letter for letter in name.rsplit(":", 1)[-1].lower() if letter.isalnum())
+
+
+def _by_source(bvh: Bvh) -> dict[str, int]:
+    """The joints as the best fitting source names them; empty where none names all that is needed."""
+    best: dict[str, int] = {}
+    for prefix, names in _sources().values():
+        places: dict[str, int] = {}
+        for index, joint in enumerate(bvh.joints):
+            places.setdefault(re.sub(f"^(?:{prefix})", "", _plain(joint.name)), index)
+        joint_map = {joint: places[name] for joint, name in names.items() if name in places}
+        if all(joint in joint_map for joint in NEEDED) and len(joint_map) > len(best):
+            best = joint_map
+    return best
+
+
+def _by_words(bvh: Bvh) -> dict[str, int]:
+    sided: dict[tuple[str, str], int] = {}
+    plain: dict[str, int] = {}
+    for index, joint in enumerate(bvh.joints):
+        word = _plain(joint.name)
+        plain.setdefault(word, index)
+        # "legl" begins and ends with a letter of a side; the reading that makes no bone finds no use.
+        for match in filter(None, (pattern.match(word) for pattern in _SIDES)):
+            side = "Left" if match["side"].startswith("l") else "Right"
+            sided.setdefault((side, match["bone"]), index)
+    joint_map: dict[str, int] = {}
+    for side in ("Left", "Right"):
+        for bone, words in _SIDED.items():
+            matches = [sided[side, word] for word in words if (side, word) in sided]
+            if matches:
+                joint_map[side + bone] = matches[0]
+        # "Shoulder" names the collarbone in some files and the upper arm in others.
+        if joint_map.get(side + "Shoulder") == joint_map.get(side + "Arm"):
+            joint_map.pop(side + "Shoulder", None)
+    head = next((plain[word] for word in ("head", "headbase", "skull") if word in plain), None)
+    return joint_map if head is None else {**joint_map, "Head": head}
+
+
+def _by_structure(bvh: Bvh) -> dict[str, int]:
+    """The joints by the shape of the tree: two legs and a trunk at the hips, two arms and a head at the chest.
+
+    Where names state no side, knees and toes tell front from back, and so left from right. Empty where the tree is
+    not that of a person.
+    """
+    children: list[list[int]] = [[] for _ in bvh.joints]
+    for index, joint in enumerate(bvh.joints):
+        if joint.parent >= 0:
+            children[joint.parent].append(index)
+    positions, _ = bvh.globals()
+
+    def chain(index: int) -> list[int]:
+        """The joints from here to where the chain ends or forks; joints at their parent's place are passed over."""
+        result = [index]
+        while len(children[result[-1]]) == 1:
+            result.append(children[result[-1]][0])
+        gaps = [positions[0, a] - positions[0, b] for a, b in zip(result[1:], result, strict=False)]
+        return [
+            joint
+            for joint, gap in zip(result, [*gaps, np.ones(3)], strict=True)
+            if np.linalg.norm(gap) > 1e-6
+        ]
+
+    def size(index: int) -> int:
+        return 1 + sum(map(size, children[index]))
+
+    forks = [index for index in range(len(bvh.joints)) if len(children[index]) >= 3]
+    if len(forks) < 2:
+        return {}
+    hips = forks[0]
+    trunk = max(children[hips], key=size)
+    chest = next((fork for fork in forks[1:] if fork >= trunk), None)
+    legs = [chain(child) for child in children[hips] if child != trunk]
+    legs = [leg for leg in legs if len(leg) >= 4]
+    if chest is None or len(legs) != 2:
+        return {}
+    limbs = sorted((chain(child) for child in children[chest]), key=len, reverse=True)
+    arms, rest = [limb for limb in limbs if len(limb) >= 3][:2], limbs[2:]
+    if len(arms) != 2 or not rest or len(arms[0]) != len(arms[1]):
+        return {}
+    head = rest[0][-1] if len(rest[0]) < 3 else rest[0][1]
+    up = positions[:, head] - positions[:, hips]
+    # Knees bend forward. Toes point there too, but hang down behind somebody who walks, so they count for less.
+    knees = sum(2 * positions[:, leg[1]] - positions[:, leg[0]] - positions[:, leg[2]] for leg in legs)
+    toes = sum(positions[:, leg[3]] - positions[:, leg[2]] for leg in legs)
+    left = np.cross(up, 2 * knees + toes)
+
+    def leftness(limb: list[int], other: list[int]) -> float:
+        sides = [_stated_side([bvh.joints[index].name for index in each]) for each in (limb, other)]
+        if set(sides) == {"l", "r"}:
+            return 1.0 if sides[0] == "l" else -1.0
+        apart: Array = positions[:, limb[0]] - positions[:, other[0]]
+        if np.abs(apart).max() < 1e-6:
+            apart = positions[:, limb[1]] - positions[:, other[1]]
+        return float(np.mean(np.sum(apart * left, axis=-1)))
+
+    result = {"Head": head}
+    arm = ("Arm", "ForeArm", "Hand", "Fingers")
+    for pair, bones in (
+        (legs, ("UpLeg", "Leg", "Foot", "Toe")),
+        (arms, ("Shoulder", *arm) if len(arms[0]) >= 4 else arm),
+    ):
+        ordered = pair if leftness(*pair) > 0 else pair[::-1]
+        for side, limb in zip(("Left", "Right"), ordered, strict=True):
+            result.update({side + bone: joint for bone, joint in zip(bones, limb, strict=False)})
+    return result
+
+
+def _stated_side(names: list[str]) -> str:
+    """The side that the names of a limb state in a word or a letter of its own: l, r, or none."""
+    words = {
+        word.lower()
+        for name in names
+        for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+", name.rsplit(":", 1)[-1])
+    }
+    sides = {word[0] for word in words & {"l", "r", "left", "right"}}
+    return sides.pop() if len(sides) == 1 else ""
+
+
+def _map_trunk(bvh: Bvh, joint_map: dict[str, int]) -> None:
+    """Trunk joints by their place between legs, arms and head, because their names mean different things."""
+
+    def line(index: int) -> list[int]:
+        path = [index]
+        while path[-1] >= 0:
+            path.append(bvh.joints[path[-1]].parent)
+        return path[-2::-1]
+
+    def fork(first: int, other: int) -> int:
+        return [a for a, b in zip(line(first), line(other), strict=False) if a == b][-1]
+
+    head = joint_map["Head"]
+    hips = joint_map.setdefault("Hips", fork(joint_map["LeftUpLeg"], joint_map["RightUpLeg"]))
+    chest = joint_map.get("Chest", fork(joint_map["LeftArm"], joint_map["RightArm"]))
+    spine, neck = line(chest), line(head)
+    if hips not in spine or chest not in neck:
+        raise DataError(f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips")
+    if chest != hips:
+        joint_map["Chest"] = chest
+        if spine.index(chest) > spine.index(hips) + 1:
+            joint_map.setdefault("Spine", spine[spine.index(hips) + 1])
+    if len(neck) > neck.index(chest) + 2:
+        joint_map.setdefault("Neck", neck[neck.index(chest) + 1])

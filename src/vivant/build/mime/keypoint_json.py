@@ -1,0 +1,145 @@
+"""Keypoints as JSON: MediaPipe's landmarks in the forms that people write, and predictions of people in frames.
+
+MediaPipe writes no file of its own. Frames come as a list, by number, or under `frames`, `poses` or `results`; a
+landmark is {x, y, z, visibility} or a list. World landmarks (metres around the hips) are taken where a file has them
+beside those of the picture.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vivant.build.mime.keypoint_people import holds_people, read_people
+from vivant.build.mime.keypoints import (
+    BLAZEPOSE,
+    Keypoints,
+    PoseFrame,
+    join_frames,
+    plain_name,
+)
+from vivant.core.errors import DataError
+
+_WORLD = (
+    "pose_world_landmarks",
+    "poseWorldLandmarks",
+    "world_landmarks",
+    "worldLandmarks",
+    "landmarks_3d",
+    "keypoints3D",
+)
+_PICTURE = ("pose_landmarks", "poseLandmarks", "landmarks", "pose", "keypoints", "landmark")
+_FRAMES = ("frames", "poses", "results", "instance_info", "predictions", "data", "landmarks_sequence")
+_RATES = ("fps", "frame_rate", "frameRate", "framerate")
+
+
+def read_json(file: Path, document: Any, source_fps: float | None, broken: tuple[str, ...] = ()) -> Keypoints:
+    """The keypoints of a parsed document; see `load_keypoints`. `broken` names lines that were no JSON."""
+    head = document if isinstance(document, dict) else {}
+    entries = _frame_entries(document)
+    if not entries:
+        raise DataError(f"{file}: holds no frames; a list of frames, each with its landmarks, is expected")
+    bad = list(broken)
+    if holds_people(entries):
+        return read_people(file, head, entries, _stated_rate(head), source_fps, bad)
+    world = any(isinstance(entry, dict) and any(key in entry for key in _WORLD) for entry in entries)
+    frames: list[PoseFrame | None] = []
+    for number, entry in enumerate(entries):
+        seconds = _seconds(entry) if isinstance(entry, dict) else None
+        try:
+            frame = _landmarks(_content(entry, world))
+        except (TypeError, ValueError, KeyError) as error:
+            bad.append(f"frame {number + 1}: {error}")
+            frame = None
+        if frame is not None:
+            frame.seconds = seconds
+        frames.append(frame)
+    size = tuple(head.get(name) or head.get("video_" + name) for name in ("width", "height"))
+    return join_frames(file, frames, BLAZEPOSE, _stated_rate(head), source_fps, size=size, bad=bad)
+
+
+def _frame_entries(document: Any) -> list[Any]:
+    if isinstance(document, list):
+        return document
+    if not isinstance(document, dict):
+        return []
+    for name in _FRAMES:
+        if isinstance(document.get(name), (list, dict)):
+            return _frame_entries(document[name])
+    numbered = {int(key): value for key, value in document.items() if re.fullmatch(r"\d+", key)}
+    named = {
+        int(m[1]): value for key, value in document.items() if (m := re.fullmatch(r"frame_?(\d+)", key, re.I))
+    }
+    by_number = numbered or named
+    return (
+        [by_number.get(number) for number in range(min(by_number), max(by_number) + 1)] if by_number else []
+    )
+
+
+def _content(entry: Any, world: bool) -> Any:
+    """The landmarks of a frame's entry: one person's, unwrapped."""
+    if isinstance(entry, dict):
+        for key in _WORLD if world else _PICTURE:
+            if key in entry:
+                return _content(entry[key], world=False)
+        return None if world else entry
+    if isinstance(entry, list) and entry and isinstance(entry[0], list) and entry[0]:
+        # A list of people, each a list of landmarks; [x, y, z] is a landmark.
+        return _content(entry[0], world=False) if isinstance(entry[0][0], (dict, list)) else entry
+    return entry
+
+
+def _landmarks(content: Any) -> PoseFrame | None:
+    if not content:
+        return None
+    if isinstance(content, dict):
+        table = {plain_name(key): value for key, value in content.items()}
+        content = [table[name] for name in BLAZEPOSE if name in table]
+        if len(content) != len(BLAZEPOSE):
+            return None
+    if len(content) != len(BLAZEPOSE):
+        raise ValueError(f"{len(content)} landmarks, and 33 are expected")
+    points, seen = np.empty((len(content), 3)), np.ones(len(content))
+    for index, mark in enumerate(content):
+        if isinstance(mark, dict):
+            points[index] = [float(mark["x"]), float(mark["y"]), float(mark.get("z", np.nan))]
+            seen[index] = float(mark.get("visibility", mark.get("score", 1.0)) or 0.0)
+        else:
+            values = [float(value) for value in mark]
+            points[index] = values[:3] if len(values) >= 3 else [*values[:2], np.nan]
+            seen[index] = values[3] if len(values) > 3 else 1.0
+    return PoseFrame(points, seen)
+
+
+def _seconds(entry: dict[str, Any]) -> float | None:
+    for key, scale in (
+        ("timestamp_ms", 1e-3),
+        ("time_ms", 1e-3),
+        ("timestamp", 1.0),
+        ("time", 1.0),
+        ("t", 1.0),
+        ("time_s", 1.0),
+    ):
+        value = entry.get(key)
+        if isinstance(value, (int, float)):
+            return float(value) * scale
+    return None
+
+
+def _stated_rate(head: dict[str, Any]) -> float | None:
+    places = [
+        head,
+        *(
+            part
+            for part in (head.get("metadata"), head.get("meta"), head.get("video"))
+            if isinstance(part, dict)
+        ),
+    ]
+    for place in places:
+        for key in _RATES:
+            if isinstance(place.get(key), (int, float)) and place[key] > 0:
+                return float(place[key])
+    return None

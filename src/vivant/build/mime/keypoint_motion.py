@@ -1,0 +1,286 @@
+"""A pose estimator's keypoints as a motion: gaps filled, trembling smoothed, bones turned where the points lie.
+
+Keypoints are places without turns and, for most estimators, without a place on the floor. So turns are worked out
+from neighbouring points (elbows, knees, shoulders, hips, ears), and the way over the floor from the foot that
+stands: it stays where it is, and the lower foot is on the ground. Jumps are therefore lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vivant.build.mime.keypoints import Keypoints
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.retarget import Retargeted
+from vivant.build.mime.rotation import Array, about, basis, unit
+from vivant.build.mime.skeleton import (
+    ANKLE_HEIGHT,
+    INDEX,
+    JOINTS,
+    OFFSETS,
+    STATURE,
+    Skeleton,
+    forward,
+    local_rotations,
+)
+from vivant.core.errors import DataError
+
+SURE = 0.3
+"""Confidence below which a point counts as not seen."""
+GAP = 0.5
+"""Seconds without a point that are bridged; a longer gap of the whole body cuts the recording."""
+_SMOOTH = 0.06
+"""Seconds: the width of the smoothing."""
+_NEEDED = tuple(f"{side}_{name}" for name in ("shoulder", "elbow", "hip") for side in ("left", "right"))
+_STRAIGHT = 0.15
+"""How bent a limb must be (sine) before its bend tells its twist as strongly as the usual one."""
+_LENGTHS = {"shoulder-elbow": 0.28, "elbow-wrist": 0.255, "hip-knee": 0.42, "knee-ankle": 0.41}
+"""Bones of the reference skeleton in metres, for depth from foreshortening."""
+_LEGS = ("knee", "ankle")
+
+
+def lift_keypoints(keypoints: Keypoints, name: str) -> Retargeted:
+    """The motion of keypoints on our skeleton, with notes on what was filled in or cut."""
+    missing = [point for point in (*_NEEDED, "left_wrist", "right_wrist") if point not in keypoints.names]
+    if missing:
+        raise DataError(f"{keypoints.source}: the layout has no {', '.join(missing)}")
+    points, notes = _place(keypoints)
+    if len(next(iter(points.values()))) < 2:
+        raise DataError(f"{keypoints.source}: a body is seen in one frame only, so nothing moves")
+    scale = _measure(keypoints.source, points)
+    if keypoints.flat:
+        _add_depth(points, scale)
+        notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
+    turned = _turn(points, keypoints)
+    motion = _stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
+    upright = motion.joints(Skeleton())[0][:, INDEX["Head"], 1] - motion.root[:, 1]
+    if float(np.median(upright)) < 0:
+        raise DataError(
+            f"{keypoints.source}: the head is below the hips in most frames; turn the video upright first"
+        )
+    return Retargeted(motion, {}, (), STATURE * scale, notes=(*keypoints.notes, *notes))
+
+
+# ── places ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
+    """Every point in our axes over the longest stretch in which a body is seen, without gaps, smoothed."""
+    positions = keypoints.positions.copy()
+    confidence = np.where(np.isfinite(positions[..., :2]).all(axis=-1), keypoints.confidence, 0.0)
+    needed = [keypoints.names.index(point) for point in _NEEDED]
+    body = confidence[:, needed].mean(axis=1) >= SURE
+    if not body.any():
+        raise DataError(f"{keypoints.source}: shoulders, elbows and hips are never seen together")
+    start, end = _longest(body, round(GAP * keypoints.fps))
+    notes = []
+    if (start, end) != (0, len(body)):
+        notes.append(
+            f"kept frames {start + 1} to {end} of {len(body)}: beyond them nobody is seen for more than {GAP:g} s"
+        )
+    empty = int((~body[start:end]).sum())
+    if empty:
+        notes.append(f"filled {empty} frames in which nobody is seen")
+    positions, confidence = positions[start:end], confidence[start:end]
+    if keypoints.flat:
+        positions[..., 2] = 0.0
+    # A picture's axes (right, down, away) or MMPose's (left, away, up) to ours: left of who faces us, up, towards us.
+    positions = (
+        np.stack([-positions[..., 0], positions[..., 2], -positions[..., 1]], axis=-1)
+        if keypoints.z_up
+        else positions * [1.0, -1.0, -1.0]
+    )
+    points, hidden = {}, []
+    for index, point in enumerate(keypoints.names):
+        sure = confidence[:, index] >= SURE
+        if sure.mean() < 0.2:
+            hidden.append(point)
+            continue
+        points[point] = _smooth(
+            _fill(positions[:, index], sure), np.where(sure, confidence[:, index], 0.05), keypoints.fps
+        )
+    lost = [point for point in _NEEDED if point in hidden]
+    if lost:
+        raise DataError(f"{keypoints.source}: {', '.join(lost)} is seen in less than a fifth of the frames")
+    legs = [point for point in hidden if point.endswith(_LEGS)]
+    if legs:
+        notes.append(f"{', '.join(legs)} is hardly ever seen: the leg stands straight")
+    if keypoints.z_up and _mirrored(points):
+        points = {point: place * [1.0, 1.0, -1.0] for point, place in points.items()}
+    return points, notes
+
+
+def _longest(seen: NDArray[np.bool_], gap: int) -> tuple[int, int]:
+    """The longest stretch whose gaps are no longer than `gap`, first and after last."""
+    places = np.flatnonzero(seen)
+    breaks = np.flatnonzero(np.diff(places) > gap + 1)
+    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(places) - 1]])
+    best = int(np.argmax(places[ends] - places[starts]))
+    return int(places[starts[best]]), int(places[ends[best]]) + 1
+
+
+def _fill(values: Array, sure: NDArray[np.bool_]) -> Array:
+    """Values with what is not sure drawn straight between its neighbours."""
+    times = np.arange(len(values))
+    return np.stack([np.interp(times, times[sure], values[sure, axis]) for axis in range(3)], axis=-1)
+
+
+def _smooth(values: Array, weights: Array, fps: float) -> Array:
+    width = max(1, round(3 * _SMOOTH * fps))
+    kernel = np.exp(-0.5 * (np.arange(-width, width + 1) / max(_SMOOTH * fps, 1e-6)) ** 2)
+    pad = ((width, width),)
+    total = np.convolve(np.pad(weights, pad, mode="edge"), kernel, mode="valid")
+    padded = np.pad(values * weights[:, None], (*pad, (0, 0)), mode="edge")
+    return np.stack(
+        [np.convolve(padded[:, axis], kernel, mode="valid") / total for axis in range(3)], axis=-1
+    )
+
+
+def _middle(points: dict[str, Array], name: str) -> Array:
+    return np.asarray((points["left_" + name] + points["right_" + name]) / 2)
+
+
+def _mirrored(points: dict[str, Array]) -> bool:
+    """Whether left and right are those of a mirror: knees bend, and faces look, to the back."""
+    up = unit(_middle(points, "shoulder") - _middle(points, "hip"))
+    ahead = np.cross(unit(points["left_shoulder"] - points["right_shoulder"]), up)
+    cues = [
+        2 * points[f"{side}_knee"] - points[f"{side}_hip"] - points[f"{side}_ankle"]
+        for side in ("left", "right")
+        if f"{side}_knee" in points and f"{side}_ankle" in points
+    ]
+    if "nose" in points:
+        cues.append(points["nose"] - _middle(points, "shoulder"))
+    return bool(cues) and float(np.sum([np.sum(cue * ahead, axis=-1).mean() for cue in cues])) < 0
+
+
+def _measure(source: str, points: dict[str, Array]) -> float:
+    """The file's units in a metre of the reference skeleton, by trunk and limbs as long as they ever look."""
+
+    def length(start: Array, end: Array) -> float:
+        return float(np.quantile(np.linalg.norm(end - start, axis=-1), 0.9))
+
+    chest = OFFSETS[INDEX["Spine"]] + OFFSETS[INDEX["Chest"]] + OFFSETS[INDEX["LeftShoulder"]]
+    trunk = float(chest[1] - OFFSETS[INDEX["LeftUpLeg"], 1])
+    ratios = [length(_middle(points, "hip"), _middle(points, "shoulder")) / trunk]
+    for bone, ours in _LENGTHS.items():
+        for side in ("left", "right"):
+            start, end = (f"{side}_{name}" for name in bone.split("-"))
+            if start in points and end in points:
+                ratios.append(length(points[start], points[end]) / ours)
+    scale = float(np.median(ratios))
+    if not scale > 0 or max(ratios) > 4 * scale:
+        raise DataError(
+            f"{source}: the lengths between the points are not a person's; is the layout another one?"
+        )
+    return scale
+
+
+def _add_depth(points: dict[str, Array], scale: float) -> None:
+    """Depth from foreshortening: arms and knees come forward, shins go back."""
+    for side in ("left", "right"):
+        for bone, ours in _LENGTHS.items():
+            start, end = (f"{side}_{name}" for name in bone.split("-"))
+            if start not in points or end not in points:
+                continue
+            flat = np.linalg.norm((points[end] - points[start])[:, :2], axis=-1)
+            hidden = np.sqrt(np.maximum((0.97 * ours * scale) ** 2 - flat**2, 0.0))
+            points[end][:, 2] = points[start][:, 2] + (-hidden if bone == "knee-ankle" else hidden)
+
+
+# ── turns ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _turn(points: dict[str, Array], keypoints: Keypoints) -> Array:
+    """Global rotations (frames, joints, 3, 3) of our joints."""
+    hips, shoulders = _middle(points, "hip"), _middle(points, "shoulder")
+    up = unit(shoulders - hips)
+    upright = basis([0.0, 1.0, 0.0], [1.0, 0.0, 0.0]).T
+    turned = np.empty((len(hips), len(JOINTS), 3, 3))
+    pelvis = basis(up, points["left_hip"] - points["right_hip"]) @ upright
+    chest = basis(up, points["left_shoulder"] - points["right_shoulder"]) @ upright
+    turned[:, INDEX["Hips"]] = turned[:, INDEX["Spine"]] = pelvis
+    turned[:, INDEX["Chest"]] = chest
+    turned[:, INDEX["Head"]] = _turn_head(points, chest, flat=keypoints.flat)
+    turned[:, INDEX["Neck"]] = chest
+    for side, sign in (("Left", 1.0), ("Right", -1.0)):
+        _turn_arm(points, side, sign, chest, turned)
+        _turn_leg(points, side, pelvis, turned)
+    return turned
+
+
+def _turn_head(points: dict[str, Array], chest: Array, *, flat: bool) -> Array:
+    if flat or not {"left_ear", "right_ear", "nose"} <= points.keys():
+        return chest
+    left = unit(points["left_ear"] - points["right_ear"])
+    ahead = unit(points["nose"] - _middle(points, "ear"))
+    # A nose is lower than ears: so much is no nod.
+    face = basis(left, np.cross(ahead, left)) @ basis([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]).T
+    return np.asarray(face @ about("X", -12.0))
+
+
+def _turn_arm(points: dict[str, Array], side: str, sign: float, chest: Array, turned: Array) -> None:
+    shoulder, elbow, wrist = (points.get(f"{side.lower()}_{name}") for name in ("shoulder", "elbow", "wrist"))
+    assert shoulder is not None and elbow is not None
+    upper = unit(elbow - shoulder)
+    fore = upper if wrist is None else unit(wrist - elbow)
+    pole = chest @ np.array([sign * 0.4, -0.5, -0.8])
+    hinge = np.cross(fore, upper) + _STRAIGHT * np.cross(upper, pole)
+    rest = np.array([sign, 0.0, 0.0])
+    upright = basis(rest, [0.0, sign, 0.0]).T
+    turned[:, INDEX[side + "Shoulder"]] = chest
+    turned[:, INDEX[side + "Arm"]] = basis(upper, hinge) @ upright
+    turned[:, INDEX[side + "ForeArm"]] = hand = basis(fore, hinge) @ upright
+    index, pinky = (points.get(f"{side.lower()}_{name}") for name in ("index", "pinky"))
+    if wrist is not None and index is not None and pinky is not None:
+        # Noisy, so the forearm has a say in where a hand points.
+        fingers = unit(unit((index + pinky) / 2 - wrist) + fore)
+        palm = -sign * np.cross(unit(index - wrist), unit(pinky - wrist)) + 0.2 * (
+            hand @ np.array([0.0, -1.0, 0.0])
+        )
+        hand = basis(fingers, palm) @ basis(rest, [0.0, -1.0, 0.0]).T
+    turned[:, INDEX[side + "Hand"]] = hand
+    turned[:, INDEX[side + "Fingers"]] = hand @ about("Z", -sign * 30.0)
+
+
+def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array) -> None:
+    hip, knee, ankle = (points.get(f"{side.lower()}_{name}") for name in ("hip", "knee", "ankle"))
+    assert hip is not None
+    down = np.broadcast_to([0.0, -1.0, 0.0], hip.shape)
+    thigh = down if knee is None else unit(knee - hip)
+    shin = thigh if knee is None or ankle is None else unit(ankle - knee)
+    ahead = pelvis @ np.array([0.0, 0.0, 1.0])
+    hinge = np.cross(shin, thigh) + _STRAIGHT * np.cross(thigh, ahead)
+    rest = basis([0.0, -1.0, 0.0], [-1.0, 0.0, 0.0]).T
+    turned[:, INDEX[side + "UpLeg"]] = basis(thigh, hinge) @ rest
+    turned[:, INDEX[side + "Leg"]] = basis(shin, hinge) @ rest
+    heel, toe = (points.get(f"{side.lower()}_{name}") for name in ("heel", "foot_index"))
+    sole = unit(ahead * [1.0, 0.0, 1.0]) if heel is None or toe is None else unit(toe - heel)
+    left = np.cross([0.0, 1.0, 0.0], sole)
+    foot = basis(sole, left) @ basis([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]).T
+    turned[:, INDEX[side + "Foot"]] = turned[:, INDEX[side + "Toe"]] = foot
+
+
+# ── the floor ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _stand(motion: Motion) -> Motion:
+    """The motion with its lower foot on the floor in every frame, moved so that the foot that stands stays."""
+    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
+    ankles = positions[:, [INDEX["LeftFoot"], INDEX["RightFoot"]]]
+    toes = positions[:, [INDEX["LeftToe"], INDEX["RightToe"]]]
+    sole = ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1]
+    lowest = np.minimum(ankles[..., 1] - ANKLE_HEIGHT, toes[..., 1] - sole)
+    root = motion.root.copy()
+    root[:, 1] = -lowest.min(axis=1)
+    # Who is lower carries the weight; within two centimetres both do.
+    weight = np.exp(-(lowest - lowest.min(axis=1, keepdims=True)) / 0.02)
+    weight /= weight.sum(axis=1, keepdims=True)
+    steps = np.diff(ankles[..., [0, 2]], axis=0)
+    way = -np.cumsum((steps * weight[1:, :, None]).sum(axis=1), axis=0)
+    root[1:, [0, 2]] += way
+    root[:, [0, 2]] -= (root[:, [0, 2]].min(axis=0) + root[:, [0, 2]].max(axis=0)) / 2
+    return replace(motion, root=root)

@@ -1,0 +1,246 @@
+"""Keypoints of a pose estimator: the layouts, and frames of one person joined into an array over time."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vivant.build.mime.rotation import Array
+from vivant.core.errors import DataError
+
+BLAZEPOSE = (
+    *(
+        "nose",
+        "left_eye_inner",
+        "left_eye",
+        "left_eye_outer",
+        "right_eye_inner",
+        "right_eye",
+        "right_eye_outer",
+    ),
+    *("left_ear", "right_ear", "mouth_left", "mouth_right", "left_shoulder", "right_shoulder", "left_elbow"),
+    *("right_elbow", "left_wrist", "right_wrist", "left_pinky", "right_pinky", "left_index", "right_index"),
+    *(
+        "left_thumb",
+        "right_thumb",
+        "left_hip",
+        "right_hip",
+        "left_knee",
+        "right_knee",
+        "left_ankle",
+        "right_ankle",
+    ),
+    *("left_heel", "right_heel", "left_foot_index", "right_foot_index"),
+)
+COCO = (
+    *(
+        "nose",
+        "left_eye",
+        "right_eye",
+        "left_ear",
+        "right_ear",
+        "left_shoulder",
+        "right_shoulder",
+        "left_elbow",
+    ),
+    *("right_elbow", "left_wrist", "right_wrist", "left_hip", "right_hip", "left_knee", "right_knee"),
+    *("left_ankle", "right_ankle"),
+)
+HUMAN36M = (
+    *(
+        "root",
+        "right_hip",
+        "right_knee",
+        "right_ankle",
+        "left_hip",
+        "left_knee",
+        "left_ankle",
+        "spine",
+        "thorax",
+    ),
+    *(
+        "neck_base",
+        "head",
+        "left_shoulder",
+        "left_elbow",
+        "left_wrist",
+        "right_shoulder",
+        "right_elbow",
+        "right_wrist",
+    ),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Keypoints:
+    """Positions (frames, points, 3), NaN where nothing was seen; x right, y down, z away, as in a picture."""
+
+    source: str
+    names: tuple[str, ...]
+    positions: Array
+    confidence: Array
+    """(frames, points), from 0 to 1."""
+    fps: float
+    flat: bool
+    """Whether there is no depth."""
+    z_up: bool = False
+    """Whether Z is up instead, as MMPose writes its 3D poses."""
+    notes: tuple[str, ...] = ()
+
+    def point(self, *names: str) -> Array | None:
+        """The middle of the named points; None where the layout lacks one."""
+        if not set(names) <= set(self.names):
+            return None
+        return np.asarray(np.mean([self.positions[:, self.names.index(name)] for name in names], axis=0))
+
+
+@dataclass
+class PoseFrame:
+    """One person in one frame, as a file states it."""
+
+    points: Array
+    """(points, 3 or 2)."""
+    confidence: Array
+    seconds: float | None = None
+
+
+def plain_name(name: str) -> str:
+    """A point's name as the layouts write it."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()
+
+
+def join_frames(
+    file: Path,
+    frames: list[PoseFrame | None],
+    names: tuple[str, ...],
+    stated: float | None,
+    source_fps: float | None,
+    *,
+    size: tuple[Any, ...] = (None, None),
+    bad: list[str],
+    notes: tuple[str, ...] = (),
+    z_up: bool = False,
+) -> Keypoints:
+    seen = [frame for frame in frames if frame is not None]
+    for number, frame in enumerate(frames):
+        if frame is not None and len(frame.points) != len(names):
+            frames[number] = None
+            bad.append(f"frame {number + 1}: {len(frame.points)} points, and {len(names)} are expected")
+    seen = [frame for frame in frames if frame is not None]
+    if not seen:
+        first = f" ({bad[0]})" if bad else ""
+        raise DataError(f"{file}: nobody is seen in any of its {len(frames)} frames{first}")
+    positions = np.full((len(frames), len(names), 3), np.nan)
+    confidence = np.zeros((len(frames), len(names)))
+    for number, frame in enumerate(frames):
+        if frame is not None:
+            positions[number, :, : frame.points.shape[1]] = frame.points
+            confidence[number] = frame.confidence
+    if bad:
+        notes = (*notes, f"set aside {len(bad)} that cannot be read, the first: {bad[0]}")
+    flat = not np.isfinite(positions[..., 2]).any()
+    result = Keypoints(
+        str(file),
+        names,
+        positions,
+        confidence,
+        _find_rate(file, frames, stated, source_fps),
+        flat,
+        z_up,
+        notes,
+    )
+    return result if z_up else _in_one_measure(result, size)
+
+
+def _find_rate(
+    file: Path, frames: list[PoseFrame | None], stated: float | None, source_fps: float | None
+) -> float:
+    fps = source_fps or stated
+    if fps is None:
+        times = [
+            (number, frame.seconds)
+            for number, frame in enumerate(frames)
+            if frame is not None and frame.seconds is not None
+        ]
+        if len(times) > 1 and times[-1][1] > times[0][1]:
+            fps = (times[-1][0] - times[0][0]) / (times[-1][1] - times[0][1])
+            # Times in milliseconds that are called times.
+            fps = fps * 1000 if fps < 0.5 else fps
+            fps = float(round(fps)) if abs(fps - round(fps)) < 0.02 * fps else fps
+    if fps is None:
+        raise DataError(f"{file}: states neither a rate nor times; give the video's with --source-fps")
+    if not 1 <= fps <= 1000:
+        raise DataError(f"{file}: {fps:g} frames a second is not from 1 to 1000")
+    return fps
+
+
+def _in_one_measure(keypoints: Keypoints, size: tuple[Any, ...]) -> Keypoints:
+    """World landmarks and pixels are in one measure; shares of a picture's sides need its size."""
+    hips = keypoints.point("left_hip", "right_hip")
+    spread = np.nanmax(np.abs(keypoints.positions[..., :2]))
+    if hips is None or np.nanmedian(np.abs(hips[:, :2])) < 0.05 or spread > 4:
+        return keypoints
+    if not all(isinstance(side, (int, float)) and side > 0 for side in size):
+        raise DataError(
+            f"{keypoints.source}: landmarks are shares of the picture's sides, and its size is not stated; save world "
+            "landmarks, or add width and height"
+        )
+    width, height = float(size[0]), float(size[1])
+    return Keypoints(
+        keypoints.source,
+        keypoints.names,
+        keypoints.positions * [width, height, width],
+        keypoints.confidence,
+        keypoints.fps,
+        keypoints.flat,
+        keypoints.z_up,
+        keypoints.notes,
+    )
+
+
+def load_keypoints(file: Path, source_fps: float | None = None) -> Keypoints:
+    """Read a file; `source_fps` is the rate of one that states none."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise DataError(f"{file}: is not a text file") from None
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read ({error.strerror or error})") from None
+    from vivant.build.mime.keypoint_csv import read_csv
+    from vivant.build.mime.keypoint_json import read_json
+
+    if file.suffix.lower() == ".csv":
+        return read_csv(file, text, source_fps)
+    document, broken = (
+        _parse_lines(file, text) if file.suffix.lower() == ".jsonl" else (_parse(file, text), ())
+    )
+    return read_json(file, document, source_fps, broken)
+
+
+def _parse(file: Path, text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(f"{file}, line {error.lineno}: is not JSON ({error.msg})") from None
+
+
+def _parse_lines(file: Path, text: str) -> tuple[list[Any], tuple[str, ...]]:
+    """A frame a line; a line that is no JSON is a frame in which nothing was read."""
+    frames: list[Any] = []
+    broken = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            frames.append(json.loads(line))
+        except json.JSONDecodeError as error:
+            broken.append(f"line {number}: is not JSON ({error.msg})")
+            frames.append(None)
+    if frames and len(broken) == len(frames):
+        raise DataError(f"{file}, {broken[0]}")
+    return frames, tuple(broken)

@@ -1,0 +1,113 @@
+"""Recordings of any kind on our skeleton: BVH, FBX, glTF and VRM, SMPL (AMASS) and a pose estimator's keypoints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from vivant.build.mime.bvh import Bvh, BvhJoint, load_bvh
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.retarget import Retargeted, retarget
+from vivant.build.mime.rotation import Array, to_euler
+from vivant.core.errors import DataError, UsageError
+
+GLTF_FILES = (".glb", ".gltf", ".vrm", ".vrma")
+KEYPOINT_FILES = (".json", ".jsonl", ".csv")
+MOTION_FILES = (".bvh", ".fbx", ".npz", *GLTF_FILES, *KEYPOINT_FILES)
+"""Kinds of files that a motion can come from."""
+_ORDER = "ZXY"
+_STILL = 1e-4
+"""Share of a skeleton's size by which a joint may move beside its parent and still hang on a rigid bone."""
+
+
+def read_motion(file: Path) -> Motion:
+    """The motion of a recording on this package's skeleton, on the floor in the middle of the stage."""
+    return read_recording(file).motion
+
+
+def read_recording(
+    file: Path,
+    *,
+    joints: dict[str, str] | None = None,
+    animation: str | None = None,
+    source_fps: float | None = None,
+) -> Retargeted:
+    """A recording of any kind on our skeleton.
+
+    Args:
+        file: Its suffix tells the kind: one of MOTION_FILES.
+        joints: Our joint → the file's, for names that are not known.
+        animation: Which one of a glTF file, where it holds several.
+        source_fps: The rate of a file that states none.
+    """
+    kind = file.suffix.lower()
+    if kind not in MOTION_FILES:
+        raise UsageError(f"{file}: a motion is one of {', '.join(MOTION_FILES)}, not '{file.suffix}'")
+    if animation is not None and kind not in GLTF_FILES:
+        raise UsageError(f"{file}: --animation chooses one of a glTF file's; this kind of file holds one")
+    if source_fps is not None and kind not in (".npz", *KEYPOINT_FILES):
+        raise UsageError(f"{file}: --source-fps is for files that state no rate; this kind states it")
+    if kind in KEYPOINT_FILES:
+        from vivant.build.mime.keypoint_motion import lift_keypoints
+        from vivant.build.mime.keypoints import load_keypoints
+
+        if joints is not None:
+            raise UsageError(f"{file}: --joints names joints of a skeleton; keypoints go by their layout")
+        return lift_keypoints(load_keypoints(file, source_fps), file.stem)
+    return retarget(_load_skeleton(file, kind, animation, source_fps), file.stem, joints)
+
+
+def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: float | None) -> Bvh:
+    if kind == ".npz":
+        from vivant.build.mime.smpl import load_smpl
+
+        return load_smpl(file, source_fps)
+    if kind in GLTF_FILES:
+        from vivant.build.mime.gltf import load_gltf
+
+        return load_gltf(file, animation)
+    if kind == ".fbx":
+        from dataclasses import replace
+
+        from vivant.build.mime.blender.motions import convert_fbx
+
+        return replace(load_bvh(convert_fbx(file)), source=str(file))
+    return load_bvh(file)
+
+
+def build_bvh(
+    names: list[str], parents: list[int], positions: Array, rotations: Array, fps: float, source: str
+) -> Bvh:
+    """A skeleton's global positions and rotations in the form of a BVH file, as `retarget` reads it.
+
+    Args:
+        names: Of the joints, each after its parent.
+        parents: The parent's place in the list; -1 for the root.
+        positions: (frames, joints, 3).
+        rotations: (frames, joints, 3, 3), the identity in the rest pose.
+        fps: Frames a second.
+        source: What errors name.
+    """
+    size = float(np.ptp(positions[0], axis=0).max())
+    if not np.isfinite(positions).all() or not np.isfinite(rotations).all():
+        frame = int(np.argmin(np.isfinite(positions).all((1, 2)) & np.isfinite(rotations).all((1, 2, 3))))
+        raise DataError(f"{source}: frame {frame + 1} holds a value that is no finite number")
+    joints, columns = [], []
+    for index, (name, parent) in enumerate(zip(names, parents, strict=True)):
+        if parent < 0:
+            beside, local = positions[:, index], rotations[:, index]
+        else:
+            inverse = np.swapaxes(rotations[:, parent], -1, -2)
+            beside = np.einsum("fij,fj->fi", inverse, positions[:, index] - positions[:, parent])
+            local = inverse @ rotations[:, index]
+        offset = np.median(beside, axis=0)
+        channels = tuple(f"{axis}rotation" for axis in _ORDER)
+        if parent < 0 or np.abs(beside - offset).max() > _STILL * size:
+            channels = ("Xposition", "Yposition", "Zposition", *channels)
+            columns.append(beside)
+        columns.append(to_euler(_ORDER, local))
+        joints.append(
+            BvhJoint(name, parent, (float(offset[0]), float(offset[1]), float(offset[2])), channels)
+        )
+    return Bvh(tuple(joints), 1 / fps, np.concatenate(columns, axis=1), source)

@@ -1,0 +1,108 @@
+"""Is a recording that of a person? T-poses are cut off its ends; what no person has or does is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from vivant.build.mime.bvh import Bvh
+from vivant.build.mime.reference_pose import ReferencePose
+from vivant.build.mime.rotation import Array, unit
+from vivant.build.mime.skeleton import HIP_HEIGHT, STATURE
+from vivant.core.errors import DataError
+
+UNITS = (
+    ("metres", 0.9, 2.6),
+    ("feet", 3.0, 8.5),
+    ("CMU units (5.64 cm)", 22.0, 36.0),
+    ("inches", 36.0, 99.0),
+    ("centimetres", 100.0, 260.0),
+    ("millimetres", 900.0, 2600.0),
+)
+"""Units with the statures that people have in them."""
+_JUMP, _HELD = 40.0, 2.0
+"""Degrees between two frames: an added T-pose leaps by more, and is held within less."""
+_LYING = 0.4
+"""Share of the trunk's length that is height in somebody who lies."""
+
+
+def tell_unit(stature: float) -> str:
+    """The unit in which a person is so tall; empty where there is none."""
+    return next((name for name, low, high in UNITS if low <= stature <= high), "")
+
+
+def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int, int]]:
+    """The file without a T-pose that was put before or behind the motion, and how many frames that cuts."""
+    limit = len(bvh.values) // 4
+    if limit < 1:
+        return bvh, (0, 0)
+    limbs = [index for joint, index in joint_map.items() if joint.startswith(("Left", "Right"))]
+    _, turned = bvh.globals()
+    steps = np.einsum("fjab,fjab->fj", turned[1:, limbs], turned[:-1, limbs])
+    change = np.degrees(np.arccos(np.clip((steps - 1) / 2, -1.0, 1.0))).max(axis=1)
+    usual = float(np.quantile(change, 0.9))
+
+    def count(changes: Array) -> int:
+        leap = int(np.argmax(changes[:limit] > _HELD))
+        sudden = changes[leap] > _JUMP and changes[leap] > 3 * usual
+        return leap + 1 if sudden else 0
+
+    start, end = count(change), count(change[::-1])
+    if not start and _zero_root(bvh):
+        start = 1
+    return replace(bvh, values=bvh.values[start : len(bvh.values) - end]), (start, end)
+
+
+def _zero_root(bvh: Bvh) -> bool:
+    """Whether row 0 has a root turned by exactly nothing and row 1 has not: an added pose, however near."""
+    root = [index for index, name in enumerate(bvh.joints[0].channels) if name.endswith("rotation")]
+    if len(root) < 3 or len(bvh.values) < 8:
+        return False
+    rows = bvh.values[:3][:, root]
+    return bool(not rows[0].any() and np.abs(rows[1]).max() > _HELD and np.abs(rows[2]).max() > _HELD)
+
+
+def refuse_inhuman(
+    bvh: Bvh, joint_map: dict[str, int], reference: ReferencePose, stature: float, positions: Array
+) -> None:
+    """Refuse a body that no person has, and one that lies at the height of somebody who stands."""
+    if not tell_unit(stature):
+        raise DataError(
+            f"{bvh.source}: the figure is {stature:.4g} units tall, which is a person's height in no unit (metres, "
+            "feet, inches, centimetres …); scale the file's offsets and positions, or state its joints with --joints"
+        )
+    rest = reference.positions
+
+    def length(*joints: str) -> float:
+        indices = [joint_map[joint] for joint in joints]
+        return float(sum(np.linalg.norm(rest[b] - rest[a]) for a, b in pairwise(indices)))
+
+    trunk, thigh = (
+        length("Hips", "Head"),
+        [length(side + "UpLeg", side + "Leg") for side in ("Left", "Right")],
+    )
+    arms = [length(side + "Arm", side + "ForeArm") for side in ("Left", "Right")]
+    ratios = (
+        ("trunk to thigh", trunk / max(thigh[0], 1e-9), 0.6, 3.5),
+        ("upper arm to thigh", arms[0] / max(thigh[0], 1e-9), 0.3, 1.5),
+        ("left to right thigh", thigh[0] / max(thigh[1], 1e-9), 0.7, 1.4),
+        ("left to right upper arm", arms[0] / max(arms[1], 1e-9), 0.7, 1.4),
+    )
+    for name, value, low, high in ratios:
+        if not low <= value <= high:
+            raise DataError(
+                f"{bvh.source}: the lengths are not a person's ({name} is {value:.2g}, and {low:g} to {high:g} is "
+                "human); state its joints with --joints"
+            )
+    ours = positions @ reference.axes.T
+    upright = np.median(unit(ours[:, joint_map["Head"]] - ours[:, joint_map["Hips"]])[:, 1])
+    feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
+    hips = float(np.median(ours[:, joint_map["Hips"], 1])) * STATURE / stature
+    lowest = float(np.median(ours[:, feet, 1].min(axis=1))) * STATURE / stature
+    if abs(upright) < _LYING and 0.7 * HIP_HEIGHT < hips < 1.4 * HIP_HEIGHT and lowest > 0.5 * HIP_HEIGHT:
+        raise DataError(
+            f"{bvh.source}: the figure lies in the air, {hips:.2f} m above the floor; its rotations or its up axis do "
+            "not fit its offsets; export the file again with Y up and the skeleton's own rest pose"
+        )

@@ -1,0 +1,209 @@
+"""Files in the form of each motion-capture tool give back the motion that they were written from."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from tests.support.mocap import Z_UP, Tool, sided, write_tool_bvh
+from vivant.build.mime import ACTIONS, Motion, perform, reference_pose
+from vivant.build.mime.bvh import parse_bvh
+from vivant.build.mime.clean import clean_file
+from vivant.build.mime.joint_map import _sources
+from vivant.build.mime.retarget import retarget
+from vivant.build.mime.skeleton import INDEX, JOINTS, Skeleton
+from vivant.cli.build_mime_data import app
+from vivant.core.errors import DataError, VivantError
+
+HIK = sided(
+    Shoulder="{S}Shoulder", Arm="{S}Arm", ForeArm="{S}ForeArm", Hand="{S}Hand", UpLeg="{S}UpLeg", Leg="{S}Leg"
+)
+HIK |= sided(Foot="{S}Foot", Toe="{S}ToeBase")
+TRUNK = {"Hips": "Hips", "Spine": "Spine", "Chest": "Spine1", "Neck": "Neck", "Head": "Head"}
+BANDAI = {"Hips": "Hips", "Spine": "Spine", "Chest": "Chest", "Neck": "Neck", "Head": "Head"} | sided(
+    Shoulder="Shoulder_{L}", Arm="UpperArm_{L}", ForeArm="LowerArm_{L}", Hand="Hand_{L}",
+    UpLeg="UpperLeg_{L}", Leg="LowerLeg_{L}", Foot="Foot_{L}", Toe="Toes_{L}",
+)  # fmt: skip
+XSENS = {"Hips": "Hips", "Spine": "Chest", "Chest": "Chest4", "Neck": "Neck", "Head": "Head"} | sided(
+    Shoulder="{S}Collar", Arm="{S}Shoulder", ForeArm="{S}Elbow", Hand="{S}Wrist",
+    UpLeg="{S}Hip", Leg="{S}Knee", Foot="{S}Ankle", Toe="{S}Toe",
+)  # fmt: skip
+BIPED = {j: f"Bip001 {n}" for j, n in (TRUNK | {"Hips": "Pelvis", "Chest": "Spine2"}).items()} | sided(
+    Shoulder="Bip001 {L} Clavicle", Arm="Bip001 {L} UpperArm", ForeArm="Bip001 {L} Forearm", Hand="Bip001 {L} Hand",
+    UpLeg="Bip001 {L} Thigh", Leg="Bip001 {L} Calf", Foot="Bip001 {L} Foot", Toe="Bip001 {L} Toe0",
+)  # fmt: skip
+RIGIFY = {"Hips": "DEF-spine", "Spine": "DEF-spine.001", "Chest": "DEF-spine.003", "Neck": "DEF-spine.004"}
+RIGIFY |= {"Head": "DEF-spine.006"} | sided(
+    Shoulder="DEF-shoulder.{L}", Arm="DEF-upper_arm.{L}", ForeArm="DEF-forearm.{L}", Hand="DEF-hand.{L}",
+    UpLeg="DEF-thigh.{L}", Leg="DEF-shin.{L}", Foot="DEF-foot.{L}", Toe="DEF-toe.{L}",
+)  # fmt: skip
+ARP = {"Hips": "root.x", "Spine": "spine_01.x", "Chest": "spine_02.x", "Neck": "neck.x", "Head": "head.x"} | sided(
+    Shoulder="shoulder.{l}", Arm="arm_stretch.{l}", ForeArm="forearm_stretch.{l}", Hand="hand.{l}",
+    UpLeg="thigh_stretch.{l}", Leg="leg_stretch.{l}", Foot="foot.{l}", Toe="toes_01.{l}",
+)  # fmt: skip
+DAZ = {"Hips": "hip", "Spine": "abdomenLower", "Chest": "chestUpper", "Neck": "neckLower", "Head": "head"} | sided(
+    Shoulder="{l}Collar", Arm="{l}ShldrBend", ForeArm="{l}ForearmBend", Hand="{l}Hand",
+    UpLeg="{l}ThighBend", Leg="{l}Shin", Foot="{l}Foot", Toe="{l}Toe",
+)  # fmt: skip
+MOTIVE = {"Hips": "Hip", "Spine": "Ab", "Chest": "Chest", "Neck": "Neck", "Head": "Head"} | sided(
+    Shoulder="{L}Shoulder", Arm="{L}UArm", ForeArm="{L}FArm", Hand="{L}Hand",
+    UpLeg="{L}Thigh", Leg="{L}Shin", Foot="{L}Foot", Toe="{L}Toe",
+)  # fmt: skip
+ROKOKO = {"Hips": "hip", "Spine": "spine", "Chest": "chest", "Neck": "neck", "Head": "head"} | sided(
+    Shoulder="{s}Shoulder", Arm="{s}UpperArm", ForeArm="{s}LowerArm", Hand="{s}Hand",
+    UpLeg="{s}UpLeg", Leg="{s}Leg", Foot="{s}Foot", Toe="{s}Toe",
+)  # fmt: skip
+VROID = {j: f"J_Bip_C_{j}" for j in TRUNK} | sided(
+    Shoulder="J_Bip_{L}_Shoulder", Arm="J_Bip_{L}_UpperArm", ForeArm="J_Bip_{L}_LowerArm", Hand="J_Bip_{L}_Hand",
+    UpLeg="J_Bip_{L}_UpperLeg", Leg="J_Bip_{L}_LowerLeg", Foot="J_Bip_{L}_Foot", Toe="J_Bip_{L}_ToeBase",
+)  # fmt: skip
+
+TOOLS = {
+    "cmu": Tool(TRUNK | HIK, unit=1 / 0.056444, t_pose=1),
+    "mixamo": Tool({j: f"mixamorig9:{n}" for j, n in (TRUNK | HIK).items()}),
+    "motionbuilder": Tool(
+        {j: f"Character1_{n}" for j, n in (TRUNK | HIK).items()}, root="Reference", order="XYZ"
+    ),
+    "lafan": Tool(TRUNK | HIK | sided(Toe="{S}Toe"), bone_axes=True, tips=False),
+    "bandai": Tool(
+        BANDAI, "ZXY", bone_axes=True, mirrored=True, positions=True, root="joint_Root", tips=False
+    ),
+    "xsens": Tool(XSENS, "YXZ", t_pose=5),
+    "biped": Tool(BIPED, unit=39.3701, axes=Z_UP, bone_axes=True),
+    "rigify": Tool(RIGIFY, "XYZ", unit=1.0, axes=Z_UP),
+    "auto-rig-pro": Tool(ARP, "XYZ", unit=1.0, axes=Z_UP),
+    "daz": Tool(DAZ, "YZX"),
+    "motive": Tool(MOTIVE, "ZXY", unit=1000.0),
+    "rokoko": Tool(ROKOKO, "YXZ"),
+    "vroid": Tool(VROID, "ZXY", unit=1.0),
+}
+
+
+@pytest.fixture(scope="module")
+def motion() -> Motion:
+    return perform(ACTIONS["Soccer003"], 30.0).turned(25.0)
+
+
+def _apart(text: str, motion: Motion) -> float:
+    """Metres by which any joint of the file, read back, is elsewhere than in the motion; the path is centred."""
+    result = retarget(parse_bvh(text), "x").motion
+    assert len(result) == len(motion)
+    ours, theirs = (m.joints(Skeleton())[0] for m in (motion, result))
+    # Fingers are in none of these files; they follow the hand.
+    body = [INDEX[joint] for joint in JOINTS if not joint.endswith("Fingers")]
+    gap = theirs[:, body] - ours[:, body]
+    gap -= gap[0, 0]
+    return float(np.linalg.norm(gap, axis=-1).max())
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_each_tools_file_gives_its_motion_back_within_millimetres(name: str, motion: Motion) -> None:
+    assert _apart(write_tool_bvh(motion, TOOLS[name]), motion) < 0.002
+
+
+@pytest.mark.parametrize("name", ["lafan", "bandai", "biped"])
+def test_bone_axis_offsets_read_as_a_standing_pose_would_be_wrong(
+    name: str, motion: Motion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reference_pose, "_stands", lambda *_: True)
+    try:
+        apart = _apart(write_tool_bvh(motion, TOOLS[name]), motion)
+    except DataError:
+        return
+    assert apart > 0.1
+
+
+def test_a_standing_pose_read_as_bone_axes_would_turn_no_joint_away(
+    motion: Motion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The calibration needs no zero pose, so it also reads files that have one.
+    monkeypatch.setattr(reference_pose, "_stands", lambda *_: False)
+    assert _apart(write_tool_bvh(motion, TOOLS["mixamo"]), motion) < 0.05
+
+
+def test_missing_toes_and_hands_are_borne(motion: Motion) -> None:
+    names = {j: n for j, n in TOOLS["lafan"].names.items() if not j.endswith(("Toe", "Hand"))}
+    result = retarget(parse_bvh(write_tool_bvh(motion, Tool(names))), "x")
+    assert "LeftToe" not in result.mapped and "LeftFoot" in result.mapped
+    ours, theirs = (m.joints(Skeleton())[0] for m in (motion, result.motion))
+    knees = [INDEX["LeftLeg"], INDEX["RightLeg"]]
+    gap = (theirs - theirs[:1, :1])[:, knees] - (ours - ours[:1, :1])[:, knees]
+    assert np.abs(gap).max() < 0.002
+
+
+def test_t_pose_rows_are_cut_and_reported(motion: Motion) -> None:
+    result = retarget(parse_bvh(write_tool_bvh(motion, TOOLS["xsens"])), "x")
+    assert result.dropped == (5, 0) and len(result.motion) == len(motion)
+    assert retarget(parse_bvh(write_tool_bvh(motion, TOOLS["daz"])), "x").dropped == (0, 0)
+
+
+def test_a_root_that_is_turned_by_exactly_nothing_is_an_added_pose(motion: Motion) -> None:
+    text = write_tool_bvh(motion, TOOLS["cmu"])
+    head, _, rows = text.partition("Frame Time:")
+    lines = rows.splitlines()
+    # An added pose that is near to the first real one leaps by too little to be told by its leap.
+    values = lines[2].split()
+    values[3:6] = ["0.0", "0.0", "0.0"]
+    lines[1] = " ".join(values)
+    text = head + "Frame Time:" + "\n".join(lines)
+    assert retarget(parse_bvh(text), "x").dropped == (1, 0)
+
+
+@pytest.mark.parametrize("bone_axes", [False, True])
+def test_unknown_names_are_told_by_structure(bone_axes: bool, motion: Motion) -> None:
+    names = {joint: f"骨{index}" for index, joint in enumerate(TOOLS["daz"].names)}
+    text = write_tool_bvh(motion, Tool(names, bone_axes=bone_axes))
+    mapped = retarget(parse_bvh(text), "x").mapped
+    assert {joint: mapped[joint] for joint in names} == names
+
+
+def test_joints_that_a_person_states_are_taken(motion: Motion, tmp_path: Path) -> None:
+    # No toes: front and back look alike, so structure cannot tell the sides.
+    names = {j: f"b{i}" for i, j in enumerate(j for j in TOOLS["daz"].names if not j.endswith("Toe"))}
+    source, table = tmp_path / "odd.bvh", tmp_path / "joints.yaml"
+    source.write_text(write_tool_bvh(motion, Tool(names)))
+    command = ["clean", str(source), str(tmp_path / "out.bvh")]
+    failed = CliRunner().invoke(app, command)
+    assert failed.exit_code != 0
+    table.write_text("".join(f"{joint}: {name}\n" for joint, name in names.items()))
+    result = CliRunner().invoke(app, [*command, "--joints", str(table)])
+    assert result.exit_code == 0, result.output
+    with Image.open(tmp_path / "out.jpg") as sheet:
+        assert sheet.width > 3 * sheet.height
+    table.write_text("LeftArn: b3\n")
+    with pytest.raises(VivantError, match="LeftArm"):
+        clean_file(source, tmp_path / "out.bvh", joints=table)
+    table.write_text("LeftArm: nobody\n")
+    with pytest.raises(VivantError, match="nobody"):
+        clean_file(source, tmp_path / "out.bvh", joints=table)
+
+
+def test_a_stature_that_is_no_persons_is_refused(motion: Motion) -> None:
+    with pytest.raises(DataError, match=r"units tall, which is a person's height in no unit .* scale"):
+        retarget(parse_bvh(write_tool_bvh(motion, replace(TOOLS["daz"], unit=0.2))), "x")
+    text = write_tool_bvh(motion, TOOLS["daz"])
+    longer = re.sub(r"(JOINT lShin\s*\{\s*OFFSET) \S+ \S+ \S+", r"\1 0 -90 0", text)
+    with pytest.raises(DataError, match="left to right thigh"):
+        retarget(parse_bvh(longer), "x")
+
+
+def test_a_figure_that_lies_in_the_air_is_refused(motion: Motion) -> None:
+    lines = write_tool_bvh(motion, TOOLS["mixamo"]).splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("Frame Time")) + 1
+    for number in range(start, len(lines)):
+        values = lines[number].split()
+        lines[number] = " ".join([*values[:3], "0", "0", "90", *values[6:]])
+    with pytest.raises(DataError, match="lies in the air"):
+        retarget(parse_bvh("\n".join(lines)), "x")
+
+
+def test_every_source_names_the_joints_that_are_needed() -> None:
+    for source, (_, names) in _sources().items():
+        assert set(names) <= set(JOINTS), source
+        assert len(set(names.values())) == len(names), source

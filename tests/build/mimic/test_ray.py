@@ -1,0 +1,117 @@
+"""Ingest, clean and tasks on a Ray cluster of two nodes write what one process writes, byte for byte.
+
+So does clean with its parts and the video files in object storage.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vivant.build.mimic.cleaning as cleaning
+import vivant.build.mimic.ingestion as ingestion
+from tests.support.mimic_build_kit import Words
+from tests.support.object_storage import serve_objects
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import PipelineSettings, SelectSettings
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.tasks import make_tasks
+from vivant.build.mimic.world import WorldPlan
+from vivant.build.mimic.world.crawl import write_crawl
+from vivant.build.worker_pool import RayPool
+from vivant.core.errors import DataError
+
+pytestmark = [pytest.mark.timeout(240), pytest.mark.xdist_group("ray")]
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    from ray.cluster_utils import Cluster
+
+    os.environ |= {"RAY_USAGE_STATS_ENABLED": "0", "AWS_EC2_METADATA_DISABLED": "true"}
+    os.environ |= {"AWS_ACCESS_KEY_ID": "nobody", "AWS_SECRET_ACCESS_KEY": "nothing"}
+    node = {"num_cpus": 1, "object_store_memory": 80_000_000, "include_dashboard": False}
+    nodes = Cluster(initialize_head=True, head_node_args=node)
+    nodes.add_node(num_cpus=1, object_store_memory=80_000_000)
+    yield nodes
+    nodes.shutdown()
+
+
+def build(work: Path, crawl: Path, ray: str) -> dict[str, bytes]:
+    work.mkdir()
+    (work / ".salt").write_bytes(b"0" * 32)
+    chosen = PipelineSettings(workers=1, select=SelectSettings(target=16, top={"*": 0.5}))
+    ingestion.ingest(work, [crawl], chosen, ray=ray)
+    cleaning.clean(work, chosen, ray=ray)
+    select_videos(work, chosen)
+    split_videos(work, chosen)
+    make_tasks(work, chosen, encoder=Words(), ray=ray)
+    return {
+        str(path.relative_to(work)): path.read_bytes()
+        for path in sorted(work.rglob("*"))
+        if path.is_file() and path.suffix != ".lock"
+    }
+
+
+@pytest.mark.slow
+def test_a_cluster_writes_what_one_process_writes(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    write_crawl(
+        tmp_path / "crawl", WorldPlan(videos=250, comments=25_000, seed=4), render_first=2, broken=0.02
+    )
+    monkeypatch.setattr(ingestion, "_PART", 60)
+    monkeypatch.setattr(cleaning, "_PART", 10_000)
+    local = build(tmp_path / "local", tmp_path / "crawl", "")
+    ray.init(cluster.address, log_to_driver=False)  # once for all steps, so that workers start once
+    try:
+        spread = build(tmp_path / "spread", tmp_path / "crawl", cluster.address)
+        stored = clean_in_storage(tmp_path, cluster.address)
+    finally:
+        ray.shutdown()
+    assert local.keys() == spread.keys() and len(local) > 12
+    assert [name for name in local if local[name] != spread[name]] == []
+    assert stored == {name: content for name, content in local.items() if name.startswith("clean/")}
+
+
+def clean_in_storage(folder: Path, ray: str) -> dict[str, bytes]:
+    """The step clean with comments and video files in object storage, and no copy of the videos on this machine."""
+    work, crawl = folder / "stored", folder / "crawl"
+    shutil.copytree(folder / "local" / "ingest", work / "ingest")
+    (work / "ingest" / "media.txt").write_text(f"{folder}/gone\n", encoding="utf-8")
+    chosen = PipelineSettings(workers=1, select=SelectSettings(target=16, top={"*": 0.5}))
+    with serve_objects() as storage:
+        for video in crawl.rglob("*.mp4"):
+            storage.objects[f"media/v/{video.relative_to(crawl)}"] = video.read_bytes()
+        cleaning.clean(
+            work, chosen, ray=ray, store=storage.address("parts/w"), media=storage.address("media/v")
+        )
+        puts = [line for line in storage.requests if "/dealt/" in line and line.startswith(("PUT", "POST"))]
+        assert len(puts) > 6, "parts went through the storage"
+        assert [name for name in storage.objects if name.endswith(".parquet")] == [], "and are gone"
+    return {
+        str(path.relative_to(work)): path.read_bytes()
+        for path in sorted((work / "clean").rglob("*"))
+        if path.is_file()
+    }
+
+
+def _square(number: int) -> int:
+    if number == 3:
+        raise DataError("three cannot be read; leave it out")
+    return number * number
+
+
+def test_results_keep_their_order_and_an_error_is_the_functions_own(cluster: Any) -> None:
+    ended: list[int] = []
+    assert RayPool(cluster.address, _square).map([5, 1, 2], ended.append) == [25, 1, 4]
+    assert sorted(ended) == [1, 2, 5]
+    with pytest.raises(DataError, match="three cannot be read; leave it out"):
+        RayPool(cluster.address, _square).map([1, 3])

@@ -1,0 +1,225 @@
+"""Topics for crawls without any: groups of videos by their words, named by terms or a model, reviewed by a run."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.support.helpers import vivant
+from tests.support.mimic_build_kit import Words, settings, thread, video, write_clean
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import TopicSettings
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.steps import StepError
+from vivant.build.mimic.tasks import make_tasks
+from vivant.build.mimic.topic_clusters import split_terms
+from vivant.build.mimic.topic_names import parse_name
+from vivant.build.mimic.topics import make_topics, needs_topics, read_topics
+from vivant.core.errors import VivantError
+from vivant.engine.evaluation import evaluate
+
+MODEL = """
+class Namer:
+    def generate(self, prompts, media):
+        names = []
+        for prompt in prompts:
+            term = prompt.split("in common: ")[1].split(",")[0]
+            odd = term == {odd!r}
+            names.append("There is far too much in these videos for me to say" if odd else f"**{{term}} clips**")
+        return names
+"""
+
+
+def bare(number: int, **changes: Any) -> dict[str, Any]:
+    return video(number, **{"topics": [], **changes})
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A clean crawl of 320 videos on sixteen subjects, none of which says its topic."""
+    work = tmp_path_factory.mktemp("topics") / "work"
+    videos = [bare(number) for number in range(320)]
+    write_clean(work, videos, [c for v in videos for c in thread(v, 104)])
+    return work
+
+
+def test_videos_on_one_subject_get_one_topic_named_by_its_words(world: Path) -> None:
+    make_topics(world, settings())
+    topics = {topic.id: topic for topic in read_topics(world)}
+    rows = pl.read_parquet(world / "topics" / "videos.parquet").to_dicts()
+    subjects = {f"{v['platform']}/{v['id']}": v["topics"][0] for v in map(video, range(320))}
+    told = [row for row in rows if row["topics"]]
+    assert len(told) > 0.8 * len(rows)
+    per_topic: dict[str, Counter[str]] = {}
+    for row in told:
+        per_topic.setdefault(row["topic"], Counter())[subjects[row["ref"]]] += 1
+    pure = sum(counts.most_common(1)[0][1] for counts in per_topic.values())
+    assert pure > 0.95 * len(told)
+    assert len(per_topic) >= 14
+    for name, counts in per_topic.items():
+        subject = counts.most_common(1)[0][0]
+        texts = [
+            f"{v['title']} {v['description']}" for v in map(video, range(16)) if v["topics"][0] == subject
+        ]
+        words = set(split_terms(" ".join(texts)))
+        assert words & set(topics[name].terms[:3]), (subject, topics[name])
+    assert len({topic.name for topic in topics.values()}) == len(topics)
+
+
+def test_the_steps_after_it_ask_for_the_topics_that_were_made(tmp_path: Path) -> None:
+    videos = [bare(number) for number in range(256)]
+    write_clean(tmp_path, videos, [c for v in videos for c in thread(v, 104)])
+    chosen = settings()
+    assert needs_topics(tmp_path, chosen)
+    make_topics(tmp_path, chosen)
+    select_videos(tmp_path, chosen)
+    split_videos(tmp_path, chosen)
+    make_tasks(tmp_path, chosen, encoder=Words())
+    names = {topic.name for topic in read_topics(tmp_path)}
+    items = [json.loads(line) for line in (tmp_path / "tasks" / "items.jsonl").read_text().splitlines()]
+    asked = [item for item in items if item["task"] == "topic"]
+    assert len(asked) >= 32
+    assert {option["text"] for item in asked for option in item["options"]} <= names
+    assert all(len({option["text"] for option in item["options"]}) == 4 for item in asked)
+
+
+def test_topics_that_came_with_the_videos_stay(tmp_path: Path) -> None:
+    videos = [bare(n) if n % 2 else video(n) for n in range(128)]
+    write_clean(tmp_path, videos, [])
+    make_topics(tmp_path, settings())
+    rows = pl.read_parquet(tmp_path / "topics" / "videos.parquet")
+    assert set(rows["ref"]) == {v["ref"] for v in videos if not v["topics"]}
+
+
+def test_other_videos_than_those_the_topics_were_made_from_are_refused(tmp_path: Path) -> None:
+    videos = [bare(number) for number in range(128)]
+    write_clean(tmp_path, videos, [])
+    make_topics(tmp_path, settings())
+    write_clean(tmp_path, videos[:120], [])
+    with pytest.raises(
+        StepError, match=r"select: .*topics was made from other videos .* vivant build mimic topics"
+    ):
+        select_videos(tmp_path, settings())
+
+
+def test_words_that_form_no_groups_are_told_with_the_remedy(tmp_path: Path) -> None:
+    write_clean(tmp_path, [bare(n, title=f"x{n}", tags=[], description="") for n in range(40)], [])
+    with pytest.raises(
+        StepError, match=r"form no groups of 6; lower topics\.fewest, bring more videos, or leave topic"
+    ):
+        make_topics(tmp_path, settings())
+
+
+def test_a_model_names_topics_and_what_is_no_name_is_counted(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_topics(world, settings())
+    first = read_topics(world)[0]
+    (tmp_path / "namer.py").write_text(MODEL.format(odd=first.terms[0]))
+    monkeypatch.chdir(tmp_path)
+    step = make_topics(world, settings(), model="./namer.py:Namer")
+    named = {topic.id: topic for topic in read_topics(world)}
+    assert named[first.id].name == first.name and named[first.id].named_by == "terms"
+    others = [topic for topic in named.values() if topic.id != first.id]
+    assert all(topic.name.startswith(topic.terms[0]) and topic.name.endswith("clips") for topic in others)
+    assert any(f"no usable name for 1 of {len(named)} topics" in note for note in step.record.notes)
+
+
+@pytest.mark.parametrize(
+    ("reply", "name"),
+    [
+        ('**Topic: "Street food".**', "Street food"),
+        ("Let me think about it.\n\nName: Katzen", "Katzen"),
+        ("「拉面」", "拉面"),
+        ("", ""),
+        ("1234", ""),
+        ("These videos are about many different things that I see here", ""),
+    ],
+)
+def test_a_name_is_read_from_a_reply(reply: str, name: str) -> None:
+    assert parse_name(reply) == name
+
+
+def test_a_review_drops_what_it_does_not_confirm(world: Path, tmp_path: Path) -> None:
+    """The questions are a benchmark: whoever answers them, the run is the review."""
+    make_topics(world, settings())
+    before = read_topics(world)
+    by_title = {topic.examples[0]: topic.name for topic in before}
+    right = tmp_path / "right.py"
+    right.write_text(
+        "import re\n"
+        "class Reader:\n"
+        "    def generate(self, prompts, media):\n"
+        f"        names = {[topic.name for topic in before[:-2]]!r}\n"
+        "        replies = []\n"
+        "        for prompt in prompts:\n"
+        "            options = dict(re.findall(r'^\\W*([A-E])\\W+(.+?)\\s*$', prompt, re.MULTILINE))\n"
+        "            asked = [line for line in WANTED if line in prompt]\n"
+        "            wanted = WANTED[asked[0]] if asked else ''\n"
+        "            good = [letter for letter, text in options.items() if text == wanted and text in names]\n"
+        "            replies.append((good or [max(options)])[0])\n"
+        "        return replies\n"
+        f"WANTED = {by_title!r}\n"
+    )
+    run = evaluate(str(world / "topics" / "questions.jsonl"), f"{right}:Reader", out=tmp_path / "run")
+    make_topics(world, settings(), review=run.path)
+    after = {topic.id: topic for topic in read_topics(world)}
+    assert {name for name, topic in after.items() if topic.dropped} == {topic.id for topic in before[-2:]}
+    rows = pl.read_parquet(world / "topics" / "videos.parquet")
+    assert not set(rows["topic"]) & {topic.id for topic in before[-2:]}
+    other = settings(topics=TopicSettings(fewest=12))
+    with pytest.raises(VivantError, match="asks about other topics"):
+        make_topics(world, other, review=run.path)
+
+
+def test_the_questions_become_a_study(world: Path, tmp_path: Path) -> None:
+    make_topics(world, settings())
+    source = world / "topics" / "questions.jsonl"
+    done = vivant("study", "new", "review", "--kind", "mcq", "--from", str(source), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    items = [json.loads(line) for line in (tmp_path / "review" / "items.jsonl").read_text().splitlines()]
+    assert len(items) == len(read_topics(world))
+    assert all("None of these" in item["options"] for item in items)
+
+
+SAME = """
+import sys
+from pathlib import Path
+from tests.support.mimic_build_kit import settings, video, write_clean
+from vivant.build.mimic.topics import make_topics
+
+work, order = Path(sys.argv[1]), int(sys.argv[2])
+rows = [video(n, topics=[], language="en" if n % 4 else "de") for n in range(200)][::order]
+write_clean(work, rows, [])
+make_topics(work, settings())
+"""
+
+
+def test_the_same_videos_give_the_same_topics_byte_for_byte(tmp_path: Path) -> None:
+    for name, order, seed in (("one", 1, "1"), ("two", -1, "2")):
+        command = [sys.executable, "-c", SAME, str(tmp_path / name), str(order)]
+        env = {**os.environ, "PYTHONHASHSEED": seed, "OPENBLAS_NUM_THREADS": seed}
+        subprocess.run(command, check=True, env=env)
+    for file in ("videos.parquet", "topics.jsonl", "questions.jsonl"):
+        first, second = ((tmp_path / name / "topics" / file).read_bytes() for name in ("one", "two"))
+        assert first == second, file
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("The 3rd Sourdough, day 12!", ["the", "sourdough", "day"]),
+        ("拉面教程", ["拉面", "面教", "教程"]),
+        ("हिन्दी गाना", ["हिन्दी", "गाना"]),
+    ],
+)
+def test_terms_are_words_or_pairs_of_characters(text: str, terms: list[str]) -> None:
+    assert split_terms(text) == terms
