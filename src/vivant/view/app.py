@@ -21,6 +21,7 @@ from starlette.responses import (
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from vivant.analysis.correction.people import PeopleSource
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import MediaError, VivantError
 from vivant.view.catalog import RunEntry
@@ -38,7 +39,12 @@ _COOKIE = "vivant-view"
 
 
 def create_app(
-    root: Path, *, protocol: Protocol | None = None, token: str = "", data: Sequence[Path] | None = None
+    root: Path,
+    *,
+    protocol: Protocol | None = None,
+    token: str = "",
+    data: Sequence[Path] | None = None,
+    people: PeopleSource | None = None,
 ) -> Starlette:
     """Make an application over the runs in `root`.
 
@@ -48,22 +54,24 @@ def create_app(
         token: nothing is shown without it. Without a token, requests that name another host than this machine
             are refused, so that no page of somebody else's can read along.
         data: the folders that media may come from; None for wherever the runs say.
+        people: their judgements, to stand beside judges' and to correct them.
     """
-    views = _Views(ViewerContext(root, protocol), MediaAccess(data))
+    views = _Views(ViewerContext(root, protocol, people), MediaAccess(data))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        views.images.close()
+        views.close()
 
     return Starlette(
         routes=[
             static_route("vivant.view"),
-            Route("/", views.list_runs),
-            Route("/leaderboard", views.show_leaderboard),
+            Route("/", views.show_home),
+            Route("/runs", views.list_runs),
+            Route("/state", views.report_state),
             Route("/run/{rid}", views.list_samples),
             Route("/run/{rid}/sample", views.show_sample),
-            Route("/run/{rid}/progress", views.report_progress),
+            Route("/run/{rid}/breakdown", views.show_breakdown),
             Route("/run/{rid}/text", views.send_text),
             Route("/compare", views.compare_runs),
             Route("/compare/sample", views.compare_sample),
@@ -98,17 +106,25 @@ class _Views:
         self._pages = ViewerPages(context)
         self.images = RequestImages(media)
 
+    def close(self) -> None:
+        """End workers and threads."""
+        self.images.close()
+        self._context.close()
+
     def explain(self, _: Request, error: Exception) -> Response:
         if isinstance(error, BusyError):
             return HTMLResponse(self._pages.busy(error.share), 202)
         status = 404 if isinstance(error, NotFoundError | MediaError) else 500
         return HTMLResponse(self._pages.problem(str(error)), status)
 
+    def show_home(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.home(request.query_params))
+
+    def report_state(self, request: Request) -> Response:
+        return JSONResponse({"version": self._pages.version(request.query_params.getlist("run"))})
+
     def list_runs(self, request: Request) -> Response:
         return HTMLResponse(self._pages.runs(request.query_params))
-
-    def show_leaderboard(self, request: Request) -> Response:
-        return HTMLResponse(self._pages.leaderboard(request.query_params))
 
     def list_samples(self, request: Request) -> Response:
         return HTMLResponse(self._pages.samples(self._run(request), request.query_params))
@@ -116,22 +132,16 @@ class _Views:
     def show_sample(self, request: Request) -> Response:
         return HTMLResponse(self._pages.sample(self._run(request), request.query_params))
 
-    def report_progress(self, request: Request) -> Response:
-        progress = self._context.catalog.progress(self._run(request))
-        return JSONResponse(
-            {
-                "done": progress.done,
-                "planned": progress.planned,
-                "share": progress.share,
-                "live": progress.under_way,
-            }
-        )
+    def show_breakdown(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.breakdown(self._run(request), request.query_params))
 
     def compare_runs(self, request: Request) -> Response:
-        return HTMLResponse(self._pages.compare(*self._two_runs(request), request.query_params))
+        runs, task = self._several_runs(request)
+        return HTMLResponse(self._pages.compare(runs, {"task": task, **request.query_params}))
 
     def compare_sample(self, request: Request) -> Response:
-        return HTMLResponse(self._pages.both(*self._two_runs(request), request.query_params))
+        key = request.query_params.get("key", "")
+        return HTMLResponse(self._pages.compare_sample(self._several_runs(request)[0], key))
 
     def send_text(self, request: Request) -> Response:
         key, part = request.query_params.get("key", ""), request.query_params.get("part", "reply")
@@ -155,18 +165,15 @@ class _Views:
         image = await self.images.load(run, details.record, request.path_params["number"])
         return Response(image.data, media_type=image.media_type, headers={"Cache-Control": "max-age=600"})
 
-    def _find_run(self, rid: str) -> RunEntry:
-        run = self._context.catalog.get(rid)
-        if run is None:
-            raise NotFoundError(f"There is no run {rid} in {self._context.catalog.root}")
-        return run
-
     def _run(self, request: Request) -> RunEntry:
-        return self._find_run(request.path_params["rid"])
+        return self._context.find_run(request.path_params["rid"])
 
-    def _two_runs(self, request: Request) -> tuple[RunEntry, RunEntry]:
-        first, second = (self._find_run(request.query_params.get(name, "")) for name in ("a", "b"))
-        return first, second
+    def _several_runs(self, request: Request) -> tuple[list[RunEntry], str]:
+        """The runs that an address names, and the task where it names cells of the matrix that all have one."""
+        cells = [cell.rpartition("|") for cell in request.query_params.getlist("cell")]
+        rids = dict.fromkeys((*request.query_params.getlist("run"), *(rid for rid, _, _ in cells)))
+        tasks = {task for _, _, task in cells}
+        return [self._context.find_run(rid) for rid in rids], tasks.pop() if len(tasks) == 1 else ""
 
     def _details(self, run: RunEntry, request: Request) -> SampleDetails:
         return self._context.find_details(run, request.query_params.get("key", ""))

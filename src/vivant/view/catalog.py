@@ -35,24 +35,9 @@ class RunEntry(Struct, frozen=True, kw_only=True):
         return sum(self.manifest.planned.values()) * max(1, self.manifest.settings.repeat)
 
 
-class RunProgress(Struct, frozen=True, kw_only=True):
-    """How far a run is."""
-
-    done: int
-    planned: int
-    under_way: bool
-
-    @property
-    def share(self) -> int:
-        """In percent."""
-        return min(100, self.done * 100 // self.planned) if self.planned else 100
-
-
 _DEPTH = 5
 _RESCAN = 2.0
 """Seconds for which the list of runs is not looked up again."""
-_RECENT = 90.0
-"""An unfinished run whose log grew this many seconds ago is under way."""
 
 
 class RunCatalog:
@@ -62,7 +47,6 @@ class RunCatalog:
         self.root = root
         self._runs: dict[str, RunEntry] = {}
         self._scanned = float("-inf")
-        self._counts: dict[Path, tuple[int, int, int]] = {}
 
     def runs(self) -> list[RunEntry]:
         """Newest first."""
@@ -77,29 +61,6 @@ class RunCatalog:
         """A run by its name in addresses: only what was found can be asked for."""
         self.runs()
         return self._runs.get(rid)
-
-    def progress(self, run: RunEntry) -> RunProgress:
-        """Counted from the log, of which only the part not seen before is read."""
-        log = run.path / "log.jsonl"
-        try:
-            status = log.stat()
-        except OSError:
-            return RunProgress(done=0, planned=run.planned, under_way=False)
-        done = self._lines(log, status)
-        fresh = time.time() - status.st_mtime < _RECENT
-        return RunProgress(done=done, planned=run.planned, under_way=fresh and done < run.planned)
-
-    def _lines(self, log: Path, status: os.stat_result) -> int:
-        inode, size, lines = self._counts.get(log, (status.st_ino, 0, 0))
-        if inode != status.st_ino or size > status.st_size:
-            size = lines = 0
-        with log.open("rb") as file:
-            file.seek(size)
-            while block := file.read(1 << 20):
-                lines += block.count(b"\n")
-                size += len(block)
-        self._counts[log] = (status.st_ino, size, lines)
-        return lines
 
     def _scan(self) -> Iterator[RunEntry]:
         for path in _run_folders(self.root):

@@ -1,97 +1,58 @@
 """Where each line of a run's files lies, and what lists filter by: one SQLite file per run, in the cache.
 
-The words of a row's question have the row number times two, those of its reply that plus one.
-The run's own files stay the truth: an index holds byte offsets, outcomes, facets and the words of a text, and is
-brought up to date whenever they grow, or made again when they were rewritten. Nothing is written into a run.
+The run's own files stay the truth. An index holds byte offsets, outcomes, facets as numbers, sums and the words of
+texts; pages read the texts themselves from the run. It is brought up to date whenever the files grow, and made again
+when they were rewritten. Nothing is written into a run.
+
+`row` is narrow, so that any filter is one quick scan; `place` says where a row's lines lie. In `words`, the question of
+a row has the row number times two, its reply that plus one. Outcomes are indices of `outcomes.py: OUTCOMES`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
 
-import msgspec
-from msgspec import Struct
-
+from vivant.core.garbage import collect_garbage_rarely
 from vivant.core.paths import cache_root
 from vivant.core.types import job_key
+from vivant.view.index_draft import (
+    FACETS,
+    RECORD_COLUMNS,
+    SCHEMA,
+    IndexDraft,
+    ShareCallback,
+    describe_record,
+    describe_words,
+    encode_shown,
+)
+from vivant.view.index_lines import (
+    RecordLine,
+    digest_tail,
+    list_numbers,
+    read_batches,
+    stamp_file,
+)
+from vivant.view.index_scores import ScoreSource
+from vivant.view.summary import write_summary
 
-VERSION = 7
-FACETS = 24
-"""Facets that can be filtered by; samples with more have the first of them."""
-VALUES = 300
-"""A facet with more values than this (a video's name, say) is searched as text, not listed."""
-_WORDS = 4000
-"""Characters of a question, and of a reply, that a search looks into."""
-_BATCH = 2000
-_T = TypeVar("_T")
-
-
-class _Part(Struct):
-    kind: str = ""
-    text: str = ""
-    path: str = ""
-
-
-class _Sample(Struct):
-    """What an index needs of a line of samples.jsonl; the rest is passed over."""
-
-    id: str
-    task: str
-    question: tuple[_Part, ...] = ()
-    facets: dict[str, str] = {}
-    cluster: str = ""
-
-
-class _Reply(Struct):
-    status: str = "ok"
-    text: str = ""
-
-
-class _Record(Struct):
-    key: str
-    task: str
-    id: str
-    reply: _Reply
-    repeat: int = 0
-    seconds: float = 0.0
+VERSION = 14
+_INDEXES = (
+    "CREATE UNIQUE INDEX place_key ON place (key)",
+    "CREATE INDEX row_outcome ON row (outcome)",
+    "CREATE INDEX row_cluster ON row (cluster)",
+    "CREATE INDEX row_value ON row (value)",
+    "CREATE INDEX row_seconds ON row (seconds)",
+    "CREATE INDEX row_size ON row (size)",
+    "CREATE INDEX row_base ON row (base) WHERE base IS NOT NULL",
+)
 
 
-class _Score(Struct):
-    key: str
-    status: str = "scored"
-    value: float | None = None
-    answer: str = ""
-    rule: str = ""
-
-
-_SCHEMA = f"""
-CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT);
-CREATE TABLE facet (place INTEGER PRIMARY KEY, name TEXT UNIQUE);
-CREATE TABLE row (
-  n INTEGER PRIMARY KEY, key TEXT UNIQUE, task TEXT, id TEXT, cluster TEXT, repeat INTEGER DEFAULT 0, base INTEGER,
-  sample_at INTEGER, sample_size INTEGER, log_at INTEGER, log_size INTEGER,
-  status TEXT DEFAULT '', seconds REAL, size INTEGER DEFAULT 0,
-  outcome TEXT DEFAULT '', value REAL,
-  score_at INTEGER, score_size INTEGER, answer TEXT DEFAULT '', rule TEXT DEFAULT '', question TEXT DEFAULT '',
-  {", ".join(f"f{column} TEXT" for column in range(FACETS))});
-CREATE INDEX row_sample ON row (task, id);
-CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61', detail='none', columnsize=0);
-"""
-_INDEXES = f"""
-CREATE INDEX IF NOT EXISTS row_base ON row (base) WHERE base IS NOT NULL;
-CREATE INDEX IF NOT EXISTS row_filter ON row (
-  task, outcome, value, status, log_at, {", ".join(f"f{column}" for column in range(FACETS))});
-CREATE INDEX IF NOT EXISTS row_seconds ON row (seconds, n);
-CREATE INDEX IF NOT EXISTS row_size ON row (size, n);
-CREATE INDEX IF NOT EXISTS row_value ON row (value, n);
-CREATE INDEX IF NOT EXISTS row_cluster ON row (cluster) WHERE cluster != '';
-"""
-
-ShareCallback = Callable[[float], None]
+_known_meta: dict[Path, tuple[tuple[str, str], Mapping[str, str]]] = {}
+"""By index, what it said of itself when its files were last looked into: a page asks several times."""
 
 
 class RunIndex:
@@ -102,6 +63,10 @@ class RunIndex:
         self.protocol = protocol
         digest = hashlib.sha256(f"{VERSION}|{run.resolve()}|{protocol}".encode()).hexdigest()[:24]
         self.file = cache_root() / "view" / f"{digest}.sqlite"
+        self._log_ahead = Path(f"{self.file}-wal")
+        self._samples, self._log = run / "samples.jsonl", run / "log.jsonl"
+        self._files = (self._samples, self._log, run / "stopping.json")
+        self._source = ScoreSource(run, protocol)
 
     def open(self) -> sqlite3.Connection:
         """A connection to read with."""
@@ -109,271 +74,214 @@ class RunIndex:
         connection.row_factory = sqlite3.Row
         return connection
 
-    def is_fresh(self) -> bool:
-        """Whether the index says what the run's files say."""
-        if not self.file.exists():
-            return False
+    def read_meta(self) -> Mapping[str, str]:
+        """What the index says of itself; empty where there is none that can be read."""
+        stamps = stamp_file(self.file), stamp_file(self._log_ahead)
+        if stamps[0] == "absent":
+            return {}
+        if _known_meta.get(self.file, ("",))[0] != stamps:
+            _known_meta[self.file] = stamps, self._read_meta()
+        return _known_meta[self.file][1]
+
+    def _read_meta(self) -> Mapping[str, str]:
         try:
             connection = self.open()
         except sqlite3.Error:
-            return False
+            return {}
         try:
-            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            return dict(connection.execute("SELECT name, value FROM meta").fetchall())
         except sqlite3.Error:
-            return False
+            return {}
         finally:
             connection.close()
-        return meta.get("state") == self._state()
 
-    def _state(self) -> str:
-        return "|".join(_stamp(path) for path in (self._samples, self._log, self._scores))
-
-    @property
-    def _samples(self) -> Path:
-        return self.run / "samples.jsonl"
-
-    @property
-    def _log(self) -> Path:
-        return self.run / "log.jsonl"
-
-    @property
-    def _scores(self) -> Path:
-        return self.run / "scores" / f"{self.protocol}.jsonl"
+    def state(self) -> str:
+        """What the run's files are now; an index whose `state` says the same is fresh."""
+        return "|".join((*map(stamp_file, self._files), self._source.state()))
 
     def update(self, report: ShareCallback = lambda _: None) -> None:
-        """Bring the index up to date: the log's new lines alone where it only grew."""
+        """Bring the index up to date: the log's new lines alone where it only grew. Readers see all of it or none."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        state = self._state()
-        connection = self._connect()
-        try:
-            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-            if not self._has_only_grown(meta):
-                connection.close()
-                connection = self._recreate()
-                meta = {}
-                self._add_samples(connection, report)
-            self._add_records(connection, int(meta.get("log_end", 0)), report)
-            if meta.get("scores") != _stamp(self._scores) or "log_end" in meta:
-                self._add_scores(connection)
-            # After the rows: to keep them in order while a large run is read takes three times as long.
-            connection.executescript(_INDEXES)
-            meta_values = {"state": state, "samples": _stamp(self._samples), "scores": _stamp(self._scores)}
-            _write_meta(connection, meta_values)
-            connection.commit()
-        finally:
-            connection.close()
+        with collect_garbage_rarely():
+            self._update(report)
         report(1.0)
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.file)
-        try:
-            connection.execute("SELECT 1 FROM meta")
-        except sqlite3.DatabaseError:
-            connection.close()
-            return self._recreate()
-        return _tune(connection)
+    def _update(self, report: ShareCallback) -> None:
+        state, meta, basis = self.state(), self.read_meta(), self._source.basis()
+        if (
+            meta
+            and self._has_only_grown(meta)
+            and (basis == meta.get("scores") or not self._source.is_fresh())
+        ):
+            connection = sqlite3.connect(self.file, isolation_level=None)
+            try:
+                connection.execute("PRAGMA synchronous = OFF")
+                connection.execute("BEGIN IMMEDIATE")
+                new = self._append_records(connection, meta)
+                if not self._source.is_fresh():
+                    self._source.score(connection, new if basis == meta.get("scores") else None)
+                self._finish(connection, state, basis)
+                connection.execute("COMMIT")
+            finally:
+                connection.close()
+        else:
+            self._rebuild(state, basis, report)
 
-    def _recreate(self) -> sqlite3.Connection:
-        for ending in ("", "-wal", "-shm", "-journal"):
-            Path(f"{self.file}{ending}").unlink(missing_ok=True)
-        connection = _tune(sqlite3.connect(self.file))
-        connection.executescript(_SCHEMA)
-        return connection
+    def _rebuild(self, state: str, basis: str, report: ShareCallback) -> None:
+        """Make it anew beside the old one, then put it in its place."""
+        new_file = self.file.with_suffix(f".{os.getpid()}.new")
+        new_file.unlink(missing_ok=True)
+        connection = sqlite3.connect(new_file, isolation_level=None)
+        try:
+            # It can be made again, so it need not survive a power cut.
+            for setting in (
+                "journal_mode = OFF",
+                "synchronous = OFF",
+                "cache_size = -32000",
+                "page_size = 8192",
+            ):
+                connection.execute(f"PRAGMA {setting}")
+            connection.executescript(SCHEMA)
+            connection.execute("BEGIN")
+            draft = IndexDraft(connection, self.run)
+            write_meta(connection, {"bad_samples": draft.add_samples(report)})
+            self._draft_records(connection, draft, report)
+            if self._source.is_fresh():
+                draft.add_scores(self._source.file)
+            report(0.85)
+            draft.write()
+            del draft
+            # After the rows: to keep them in order while a large run is read takes longer.
+            for statement in _INDEXES:
+                connection.execute(statement)
+            if not self._source.is_fresh():
+                self._source.score(connection, None)
+            self._finish(connection, state, basis)
+            connection.execute("COMMIT")
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.close()
+            for ending in ("-wal", "-shm"):
+                Path(f"{self.file}{ending}").unlink(missing_ok=True)
+            new_file.replace(self.file)
+        finally:
+            connection.close()
+            for ending in ("", "-wal", "-shm"):
+                Path(f"{new_file}{ending}").unlink(missing_ok=True)
+
+    def _finish(self, connection: sqlite3.Connection, state: str, basis: str) -> None:
+        write_meta(connection, {"state": state, "samples": stamp_file(self._samples), "scores": basis})
+        write_summary(connection, self.run)
 
     def _has_only_grown(self, meta: Mapping[str, str]) -> bool:
-        if meta.get("samples") != _stamp(self._samples):
+        if meta.get("samples") != stamp_file(self._samples):
             return False
-        inode, size, last = meta.get("log_inode"), int(meta.get("log_end", 0)), meta.get("log_last", "")
+        size, last = int(meta.get("log_end", 0)), meta.get("log_last", "")
         if not self._log.exists():
             return size == 0
         status = self._log.stat()
-        if str(status.st_ino) != inode or status.st_size < size:
+        if size and (str(status.st_ino) != meta.get("log_inode") or status.st_size < size):
             return False
-        if status.st_size == size and meta.get("log_stamp") != _stamp(self._log):
+        if status.st_size == size and meta.get("log_stamp") != stamp_file(self._log):
             return False
-        return _tail_digest(self._log, size) == last
+        return digest_tail(self._log, size) == last
 
-    # ── the three files ──
-
-    def _add_samples(self, connection: sqlite3.Connection, report: ShareCallback) -> None:
-        columns: dict[str, int] = {}
+    def _draft_records(
+        self, connection: sqlite3.Connection, draft: IndexDraft, report: ShareCallback
+    ) -> None:
         bad: list[int] = []
-        batch: list[tuple[Any, ...]] = []
-        words: list[tuple[int, str]] = []
-        total = max(1, _size(self._samples))
-        number = 0
-        for line_number, at, size, sample in _lines(self._samples, _Sample, 0):
-            if sample is None:
-                bad.append(line_number)
-                continue
-            number += 1
-            facets: list[str | None] = [None] * FACETS
-            for name, value in sample.facets.items():
-                column = columns.setdefault(name, len(columns))
-                if column < FACETS:
-                    facets[column] = value
-            text = " ".join(part.text or part.path for part in sample.question)
-            key = job_key(sample.task, sample.id)
-            excerpt = (" ".join(part.text for part in sample.question) or text)[:240]
-            batch.append((number, key, sample.task, sample.id, sample.cluster, at, size, excerpt, *facets))
-            words.append((2 * number, f"{sample.id} {' '.join(sample.facets.values())} {text[:_WORDS]}"))
-            if len(batch) >= _BATCH:
-                _flush_samples(connection, batch, words)
-                report(0.4 * (at + size) / total)
-        _flush_samples(connection, batch, words)
-        connection.executemany(
-            "INSERT INTO facet VALUES (?, ?)",
-            [(column, name) for name, column in columns.items() if column < FACETS],
-        )
-        _write_meta(connection, {"bad_samples": _list_numbers(bad)})
+        end = 0
+        total = max(1, self._log.stat().st_size if self._log.exists() else 0)
+        for batch in read_batches(self._log, RecordLine):
+            bad += batch.list_bad()
+            draft.add_records(batch)
+            end = batch.end
+            report(0.35 + 0.4 * end / total)
+        draft.finish_records()
+        self._note_log(connection, end, list_numbers(bad))
 
-    def _add_records(self, connection: sqlite3.Connection, start: int, report: ShareCallback) -> None:
+    def _append_records(self, connection: sqlite3.Connection, meta: Mapping[str, str]) -> list[int]:
+        """Add what the log gained; the rows that it belongs to."""
+        rows = _StoredRows(connection)
         bad: list[int] = []
-        end = start
-        total = max(1, _size(self._log))
-        since = 0
-        for line_number, at, size, record in _lines(self._log, _Record, start):
-            end = at + size
-            if record is None:
-                bad.append(line_number)
-                continue
-            n = _row_of(connection, record)
-            connection.execute(
-                "UPDATE row SET log_at = ?, log_size = ?, status = ?, seconds = ?, size = ? WHERE n = ?",
-                (at, size, record.reply.status, record.seconds, len(record.reply.text), n),
+        new: list[int] = []
+        end = int(meta.get("log_end", 0))
+        for batch in read_batches(self._log, RecordLine, end):
+            bad += batch.list_bad()
+            end = batch.end
+            new += [
+                rows.add(start, len(line), record)
+                for record, start, line in zip(batch.values, batch.starts, batch.lines, strict=True)
+                if record is not None
+            ]
+        before = meta.get("bad_lines", "")
+        self._note_log(connection, end, ", ".join(filter(None, (before, list_numbers(bad)))))
+        return new
+
+    def _note_log(self, connection: sqlite3.Connection, end: int, bad: str) -> None:
+        values = {
+            "bad_lines": bad,
+            "log_end": str(end),
+            "log_inode": str(self._log.stat().st_ino) if self._log.exists() else "",
+            "log_stamp": stamp_file(self._log),
+            "log_last": digest_tail(self._log, end),
+        }
+        write_meta(connection, values)
+
+
+class _StoredRows:
+    """Rows of an index that is there already; repeats and records whose sample is gone get one of their own."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    def add(self, at: int, size: int, record: RecordLine) -> int:
+        row = self._find(record.key) or self._insert(record)
+        n = int(row[0])
+        values = describe_record(
+            record, row[1], row[2], lambda shown, order: self._number_shown([o.name for o in shown], order)
+        )
+        sets = ", ".join(f"{name} = ?" for name in RECORD_COLUMNS)
+        self._db.execute(f"UPDATE row SET {sets} WHERE n = ?", (*values, n))
+        self._db.execute("UPDATE place SET log_at = ?, log_size = ? WHERE n = ?", (at, size, n))
+        self._db.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", describe_words(n, record))
+        return n
+
+    def _find(self, key: str) -> tuple[int, int | None, int | None] | None:
+        row: tuple[int, int | None, int | None] | None = self._db.execute(
+            "SELECT r.n, r.right_option, r.names FROM place p JOIN row r ON r.n = p.n WHERE p.key = ?", (key,)
+        ).fetchone()
+        return row
+
+    def _number_shown(self, names: Sequence[str], order: Sequence[int]) -> int:
+        text = encode_shown(names, order)
+        self._db.execute("INSERT OR IGNORE INTO names (value) VALUES (?)", (text,))
+        return int(self._db.execute("SELECT id FROM names WHERE value = ?", (text,)).fetchone()[0])
+
+    def _insert(self, record: RecordLine) -> tuple[int, int | None, int | None]:
+        base = self._find(job_key(record.task, record.id))
+        if base is None:
+            self._db.execute("INSERT OR IGNORE INTO task (name) VALUES (?)", (record.task,))
+            n = self._db.execute(
+                "INSERT INTO row (task) SELECT id FROM task WHERE name = ?", (record.task,)
+            ).lastrowid
+            self._db.execute(
+                "INSERT INTO place (n, key, id, repeat) VALUES (?, ?, ?, ?)",
+                (n, record.key, record.id, record.repeat),
             )
-            connection.execute(
-                "INSERT INTO words (rowid, text) VALUES (?, ?)", (2 * n + 1, record.reply.text[:_WORDS])
-            )
-            since += 1
-            if since % _BATCH == 0:
-                report(0.4 + 0.5 * end / total)
-        before = (
-            connection.execute("SELECT value FROM meta WHERE name = 'bad_lines'").fetchone()
-            if start
-            else None
+            return int(n or 0), None, None
+        facets = ", ".join(f"f{column}" for column in range(FACETS))
+        copied = f"task, cluster, chance, names, right_option, key_place, {facets}"
+        n = self._db.execute(
+            f"INSERT INTO row (base, {copied}) SELECT n, {copied} FROM row WHERE n = ?", (base[0],)
+        ).lastrowid
+        self._db.execute(
+            "INSERT INTO place (n, key, id, repeat, sample_at, sample_size) "
+            "SELECT ?, ?, id, ?, sample_at, sample_size FROM place WHERE n = ?",
+            (n, record.key, record.repeat, base[0]),
         )
-        bad_lines = ", ".join(filter(None, (before[0] if before else "", _list_numbers(bad))))
-        _write_meta(
-            connection,
-            {
-                "bad_lines": bad_lines,
-                "log_end": str(end),
-                "log_inode": str(self._log.stat().st_ino) if self._log.exists() else "",
-                "log_stamp": _stamp(self._log),
-                "log_last": _tail_digest(self._log, end),
-            },
-        )
-
-    def _add_scores(self, connection: sqlite3.Connection) -> None:
-        connection.execute(
-            "UPDATE row SET outcome = '', value = NULL, answer = '', rule = '', score_at = NULL WHERE outcome != ''"
-        )
-        if not self._scores.exists():
-            return
-        batch = (
-            (score.status, score.value, score.answer[:200], score.rule[:200], at, size, score.key)
-            for _, at, size, score in _lines(self._scores, _Score, 0)
-            if score is not None
-        )
-        connection.executemany(
-            "UPDATE row SET outcome = ?, value = ?, answer = ?, rule = ?, score_at = ?, score_size = ? WHERE key = ?",
-            batch,
-        )
+        return int(n or 0), base[1], base[2]
 
 
-def _flush_samples(
-    connection: sqlite3.Connection, batch: list[tuple[Any, ...]], words: list[tuple[int, str]]
-) -> None:
-    placeholders = ", ".join("?" * (8 + FACETS))
-    names = ", ".join(f"f{column}" for column in range(FACETS))
-    connection.executemany(
-        "INSERT OR IGNORE INTO row (n, key, task, id, cluster, sample_at, sample_size, question, "
-        f"{names}) VALUES ({placeholders})",
-        batch,
-    )
-    connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", words)
-    batch.clear()
-    words.clear()
-
-
-def _row_of(connection: sqlite3.Connection, record: _Record) -> int:
-    """The row of a record; repeats and records whose sample is gone get one of their own."""
-    row = connection.execute("SELECT n FROM row WHERE key = ?", (record.key,)).fetchone()
-    if row:
-        return int(row[0])
-    base = connection.execute(
-        "SELECT n FROM row WHERE task = ? AND id = ? ORDER BY n LIMIT 1", (record.task, record.id)
-    ).fetchone()
-    if base is None:
-        inserted = connection.execute(
-            "INSERT INTO row (key, task, id, cluster, repeat) VALUES (?, ?, ?, '', ?)",
-            (record.key, record.task, record.id, record.repeat),
-        )
-    else:
-        copied = ["task", "id", "cluster", "sample_at", "sample_size", "question"]
-        names = ", ".join([*copied, *(f"f{column}" for column in range(FACETS))])
-        inserted = connection.execute(
-            f"INSERT INTO row (key, repeat, base, {names}) SELECT ?, ?, n, {names} FROM row WHERE n = ?",
-            (record.key, record.repeat, base[0]),
-        )
-    return int(inserted.lastrowid or 0)
-
-
-def _lines(path: Path, kind: type[_T], start: int) -> Iterator[tuple[int, int, int, _T | None]]:
-    """Number, place and size of each whole line from `start` on, with its value; None where it has none.
-
-    A torn last line, as of a run under way, is passed over.
-    """
-    if not path.exists():
-        return
-    decoder = msgspec.json.Decoder(kind)
-    at = start
-    with path.open("rb") as file:
-        file.seek(start)
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                return
-            try:
-                yield number, at, len(line), decoder.decode(line)
-            except (msgspec.MsgspecError, UnicodeDecodeError):
-                yield number, at, len(line), None
-            at += len(line)
-
-
-def _tune(connection: sqlite3.Connection) -> sqlite3.Connection:
-    """An index can be made again, so it need not survive a power cut; readers go on while it is written."""
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = OFF")
-    connection.execute("PRAGMA cache_size = -48000")
-    return connection
-
-
-def _write_meta(connection: sqlite3.Connection, values: Mapping[str, str]) -> None:
+def write_meta(connection: sqlite3.Connection, values: Mapping[str, str]) -> None:
+    """Say something of the index itself."""
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
-
-
-def _stamp(path: Path) -> str:
-    try:
-        status = path.stat()
-    except OSError:
-        return "absent"
-    return f"{status.st_ino}-{status.st_size}-{status.st_mtime_ns}"
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
-
-
-def _tail_digest(path: Path, end: int) -> str:
-    """What stands just before a place: tells a log that grew from one that was edited."""
-    if not path.exists() or end == 0:
-        return ""
-    with path.open("rb") as file:
-        file.seek(max(0, end - 256))
-        return hashlib.sha256(file.read(min(256, end))).hexdigest()[:16]
-
-
-def _list_numbers(numbers: list[int]) -> str:
-    first = ", ".join(map(str, numbers[:5]))
-    return first + (f" and {len(numbers) - 5:,} more" if len(numbers) > 5 else "")

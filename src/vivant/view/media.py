@@ -23,7 +23,7 @@ _CACHED = 4
 """Samples whose pictures are kept in memory, so that thirty frames are not thirty decodings."""
 
 
-class MediaFile(Struct, frozen=True):
+class BrowserFile(Struct, frozen=True):
     """A file that may be sent."""
 
     path: str
@@ -69,7 +69,7 @@ class MediaAccess:
             raise MediaError(f"The media lie in {root}; to show them from here, start with --data {root}")
         return root
 
-    def find(self, run: RunEntry, task: str, part: Part) -> MediaFile:
+    def find(self, run: RunEntry, task: str, part: Part) -> BrowserFile:
         """The file of a part, if it is there, inside, and what it claims to be."""
         if isinstance(part, Text) or (isinstance(part, Image) and part.tiles):
             raise MediaError("This picture is made of others when it is sent; there is no file of it")
@@ -79,7 +79,7 @@ class MediaAccess:
             path = resolve_media(self.root(run, task), part.path)
         with open(path, "rb") as file:
             head = file.read(65536)
-        return MediaFile(path, detect_browser_type(type(part).__name__.lower(), head, part.path))
+        return BrowserFile(path, detect_browser_type(type(part).__name__.lower(), head, part.path))
 
 
 def count_images(record: Record) -> int:

@@ -2,143 +2,183 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+import hashlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-from msgspec import Struct
-
-from vivant.core.types import Audio, Image, Part, Record, Text, Video
+from vivant.core.errors import VivantError
+from vivant.core.table import format_cell
+from vivant.reporting.score_matrix import classify_model
+from vivant.view.breakdown import Breakdown, Confusion, find_confusion, list_breakdowns
 from vivant.view.catalog import RunEntry
-from vivant.view.context import BusyError, SampleDetails, ViewerContext, list_problems
-from vivant.view.labels import load_labels
-from vivant.view.media import count_images, list_media, part_key
+from vivant.view.context import BusyError, NotFoundError, ViewerContext, list_problems, read_state
+from vivant.view.corrected import build_home_correction
+from vivant.view.home import (
+    build_home_matrix,
+    count_states,
+    describe_cell,
+    draw_bar,
+    list_differing,
+    list_lines,
+    list_unfinished,
+    sort_lines,
+)
+from vivant.view.joint import (
+    MOST,
+    JointIndex,
+    JointKind,
+    count_kinds,
+    list_joint_page,
+    list_kinds,
+    list_tasks,
+)
+from vivant.view.links import Links
+from vivant.view.outcomes import OUTCOMES
 from vivant.view.query import (
-    FLIPS,
     HITS,
-    OUTCOMES,
     PAGE,
-    STATUSES,
+    SORTS,
     SampleFilter,
     find_neighbours,
-    is_too_common,
-    list_flips,
+    find_row,
     list_kin,
     list_page,
+    load_rows,
     row_facets,
 )
+from vivant.view.run_status import STATES, describe_status, format_seconds
+from vivant.view.sample_view import ListedSample, SampleViews, build_line
+from vivant.view.summary import find_stopped
 from vivant.web.pages import page_environment
 
-_SHOWN = 20_000
-"""Characters of a text that a page shows; the rest is a link away."""
-_SEEN = 128
-"""Frames that a page shows at once."""
-_COT = re.compile(r"<think(?:ing)?>(.*?)</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-
-
-class ContentBlock(Struct, frozen=True, kw_only=True):
-    """One part of a message or a question as a page shows it."""
-
-    kind: str
-    text: str = ""
-    more: int = 0
-    """Characters that are not shown."""
-    url: str = ""
-    path: str = ""
+_BESIDE = 20
+"""Other runs that the page of a sample names."""
 
 
 class ViewerPages:
     """Renders; raises VivantError where there is nothing to show."""
 
-    def __init__(self, context: ViewerContext) -> None:
+    def __init__(self, context: ViewerContext, links: Links | None = None) -> None:
         self._context = context
+        self._links = links or Links()
+        self._views = SampleViews(context, self._links)
         self._templates = page_environment("vivant.view")
-        self._templates.globals.update(outcome_of=name_outcome, url=urlencode)
-
-    def _render(self, name: str, **values: Any) -> str:
-        return self._templates.get_template(name).render(
-            protocol=self._context.protocol or "by default", **values
+        self._templates.globals.update(
+            url=urlencode,
+            link=self._links,
+            outcomes=OUTCOMES,
+            draw_bar=draw_bar,
+            describe_cell=describe_cell,
+            classify_model=classify_model,
+            format_seconds=format_seconds,
+            states_of_runs=STATES,
         )
 
-    # ── runs ──
+    def _render(self, name: str, **values: Any) -> str:
+        values.setdefault("live", "")
+        root = str(self._context.catalog.root)
+        return self._templates.get_template(name).render(
+            protocol=self._context.protocol or "", root=root, **values
+        )
+
+    # ── all runs ──
+
+    def home(self, params: Mapping[str, str]) -> str:
+        """The matrix of scores."""
+        version = self.version(())  # before anything is read: what comes later is news
+        lines = list_lines(self._context)
+        published = params.get("published") == "1"
+        matrix, notes = build_home_matrix(self._context, lines, published=published)
+        corrected, problem = build_home_correction(self._context, [line.run for line in lines])
+        return self._render(
+            "home.html",
+            matrix=matrix,
+            corrected=corrected,
+            correction_problem=problem,
+            format_cell=format_cell,
+            notes=notes,
+            published=published,
+            reading=[line for line in lines if line.share is not None],
+            problems=[line for line in lines if line.problem],
+            running=[line for line in lines if line.status is not None and line.status.is_running],
+            unfinished=list_unfinished(lines),
+            states=count_states(lines),
+            total=len(lines),
+            names={line.run.rid: line.run.name for line in lines},
+            empty=not lines,
+            live=self._links.state(),
+            version=version,
+        )
 
     def runs(self, params: Mapping[str, str]) -> str:
         """The list of runs, filtered and sorted."""
-        search = params.get("q", "").casefold()
-        sort = params.get("sort", "created")
-        lines = []
-        for run in self._context.catalog.runs():
-            m = run.manifest
-            text = f"{run.name} {m.model} {m.style} {' '.join(m.tasks)}" if m else run.name
-            if all(word in text.casefold() for word in search.split()):
-                lines.append(
-                    {
-                        "run": run,
-                        "m": m,
-                        "progress": self._context.catalog.progress(run),
-                        "tasks": _format_tasks(run),
-                    }
-                )
-        keys: dict[str, Any] = {
-            "name": lambda line: line["run"].name,
-            "model": lambda line: line["m"].model.casefold() if line["m"] else "",
-            "tasks": lambda line: line["tasks"],
-            "size": lambda line: -line["run"].planned,
-        }
-        if sort in keys:
-            lines.sort(key=keys[sort])
+        version = self.version(())
+        words = params.get("q", "").casefold().split()
+        state = params.get("status", "")
+        lines = [
+            line
+            for line in list_lines(self._context)
+            if all(word in _describe_run(line.run) for word in words)
+            and (not state or (line.status is not None and line.status.state == state))
+        ]
         return self._render(
-            "runs.html", lines=lines, params=params, root=str(self._context.catalog.root), sort=sort
+            "runs.html",
+            lines=sort_lines(lines, params.get("sort", "")),
+            differing=list_differing(lines),
+            costs=any(line.status is not None and line.status.cost for line in lines),
+            params=params,
+            live=self._links.state(),
+            version=version,
         )
 
-    def leaderboard(self, params: Mapping[str, str]) -> str:
-        """All runs by task; runs that are still being read are said to be."""
-        tasks: dict[str, list[dict[str, Any]]] = {}
-        waiting: list[str] = []
-        search = params.get("q", "").casefold()
-        for run in self._context.catalog.runs():
+    def version(self, rids: Sequence[str]) -> str:
+        """What changes whenever a page over these runs would; of all runs where none is named."""
+        runs = [self._context.find_run(rid) for rid in rids] if rids else self._context.catalog.runs()
+        states: list[str] = []
+        for run in runs:
             if run.manifest is None:
+                states.append(f"{run.rid}|{run.problem}")
                 continue
             try:
-                with self._context.open(run) as db:
-                    for total in self._context.sums(run, db):
-                        if search in f"{total.task} {run.manifest.model}".casefold():
-                            tasks.setdefault(total.task, []).append({"run": run, "sum": total})
+                summary, state = self._context.summary_and_state(run, 0.02)
+                states.append(f"{run.rid}|{state}|{describe_status(run, summary).state}")
             except BusyError as busy:
-                waiting.append(f"{run.name} ({busy.share:.0%})")
-        for lines in tasks.values():
-            lines.sort(key=lambda line: -(line["sum"].mean if line["sum"].mean is not None else -1e9))
-        return self._render(
-            "leaderboard.html", tasks=dict(sorted(tasks.items())), waiting=waiting, params=params
-        )
+                states.append(f"{run.rid}|{busy.share:.1f}")
+            except VivantError as error:
+                states.append(f"{run.rid}|{error}")
+        return hashlib.sha256("\n".join(states).encode("utf-8", "replace")).hexdigest()[:16]
 
     # ── one run ──
 
-    def samples(self, run: RunEntry, params: Mapping[str, str]) -> str:
+    def samples(self, run: RunEntry, params: Mapping[str, str], size: int = PAGE) -> str:
         """A page of a run's samples."""
+        version = self.version([run.rid])
         selected = SampleFilter.parse(params)
         with self._context.open(run) as db:
-            total = self._context.count(run, db, selected)
-            last = max(1, -(-total // PAGE))
+            selection, total = self._context.select(run, db, selected)
+            last = max(1, -(-total // size))
             number = min(max(1, _int(params.get("page"), 1)), last)
+            rows = list_page(db, selection, number, total, size)
+            summary = self._context.summary(run)
             return self._render(
                 "samples.html",
                 run=run,
                 selected=selected,
-                rows=list_page(db, selected, number),
+                lines=[build_line(details) for details in self._context.load_details(run, rows)],
                 total=total,
                 number=number,
                 last=last,
                 facets=self._context.facets(run, db, selected.task),
-                sums=self._context.sums(run, db),
+                summary=summary,
+                status=describe_status(run, summary),
                 problems=list_problems(db),
-                common=HITS if is_too_common(db, selected) else 0,
-                progress=self._context.catalog.progress(run),
-                statuses=STATUSES,
-                outcomes=OUTCOMES,
-                others=[other for other in self._context.catalog.runs() if _comparable(run, other)],
-                address=lambda **other: selected.address(**other),
+                common=HITS if selection.is_cut else 0,
+                sorts=SORTS,
+                others=self._list_others(run),
+                address=selected.address,
+                live=self._links.state([run.rid]),
+                version=version,
             )
 
     def sample(self, run: RunEntry, params: Mapping[str, str]) -> str:
@@ -146,88 +186,147 @@ class ViewerPages:
         selected = SampleFilter.parse(params)
         with self._context.open(run) as db:
             row = self._context.find_row(db, run, params.get("key", ""))
-            before, after = find_neighbours(db, selected, row["n"])
-            details = self._context.load_details(run, row)
+            before, after = find_neighbours(db, self._context.select(run, db, selected)[0], row["n"])
+            (details,) = self._context.load_details(run, [row])
+            kin = [build_line(each) for each in self._context.load_details(run, list_kin(db, row))]
             return self._render(
                 "sample.html",
                 run=run,
-                view=self._build_view(run, details),
-                facets=row_facets(db, row),
+                view=self._views.build(run, details),
+                facets=row_facets(db, row["n"]),
                 before=before,
                 after=after,
-                kin=list_kin(db, row),
+                kin=kin,
                 selected=selected,
-                others=[other for other in self._context.catalog.runs() if _comparable(run, other)],
-                address=lambda **other: selected.address(**other),
+                others=self._find_beside(run, row["key"]),
+                address=selected.address,
             )
 
-    def _build_view(self, run: RunEntry, details: SampleDetails) -> dict[str, Any]:
-        """What a page shows of a sample: shared by one run's page and by two side by side."""
-        key = details.row["key"]
-        media = list_media(details.sample, details.record)
+    def breakdown(self, run: RunEntry, params: Mapping[str, str]) -> str:
+        """Where a run is right and where it is not."""
+        version = self.version([run.rid])
+        with self._context.open(run) as db:
+            summary = self._context.summary(run)
+            tasks = [each.task for each in summary.tasks]
+            may_stop = (run.path / "stopping.json").exists()
+            # Each task of such a run stops by itself, so there is no mean of all of them.
+            default = tasks[0] if may_stop and tasks else ""
+            task = params.get("task", "") if params.get("task", "") in tasks else default
 
-        def blocks(parts: tuple[Part, ...], name: str) -> list[ContentBlock]:
-            return [_build_block(run, key, media, part, name) for part in parts]
+            def compute() -> tuple[Confusion | None, list[Breakdown], bool]:
+                stopped = find_stopped(db, task, run.path) if may_stop else None
+                return find_confusion(db, task), list_breakdowns(db, task, stopped), stopped is not None
 
-        record = details.record
-        thinking, text = _split_thinking(record)
-        labelled, unreadable = load_labels(run.path, record)
-        seen = count_images(record) if record else 0
-        return {
-            "run": run,
-            "row": details.row,
-            "problem": "; ".join(filter(None, (details.problem, unreadable))),
-            "labelled": labelled,
-            "sample": details.sample,
-            "record": record,
-            "score": details.score,
-            "question": blocks(details.sample.question, "question") if details.sample else [],
-            "reference": blocks(details.sample.reference, "reference") if details.sample else [],
-            "messages": [(m.role, blocks(m.parts, "prompt")) for m in record.messages] if record else [],
-            "reply": _cut(run, key, text, "reply"),
-            "reply_parts": blocks(record.reply.parts, "reply") if record else [],
-            "thinking": _cut(run, key, thinking, "thinking"),
-            "options": _build_options(details),
-            "media": [_build_block(run, key, media, part, "") for part in media],
-            "seen": [
-                f"/seen/{run.rid}/{index}?{urlencode({'key': key})}" for index in range(min(seen, _SEEN))
-            ],
-            "seen_more": max(0, seen - _SEEN),
-            "times": _list_times(record),
-        }
+            confusion, breakdowns, stopped = self._context.remember(
+                (run.rid, read_state(db), "breakdown", task), compute
+            )
+            return self._render(
+                "breakdown.html",
+                run=run,
+                task=task,
+                tasks=tasks,
+                summary=summary,
+                confusion=confusion,
+                breakdowns=breakdowns,
+                stopped=stopped,
+                one_task=may_stop,
+                live=self._links.state([run.rid]),
+                version=version,
+            )
 
     def full_text(self, run: RunEntry, key: str, part: str) -> str:
         """A long text, not cut."""
-        details = self._context.find_details(run, key)
-        thinking, reply = _split_thinking(details.record)
-        if part in ("reply", "thinking"):
-            return thinking if part == "thinking" else reply
-        messages = details.record.messages if details.record else ()
-        question = details.sample.question if details.sample else ()
-        parts = [p for m in messages for p in m.parts] if part == "prompt" else question
-        return "\n\n".join(p.text for p in parts if isinstance(p, Text))
+        return self._views.full_text(self._context.find_details(run, key), part)
 
-    # ── two runs ──
+    def _list_others(self, run: RunEntry) -> list[RunEntry]:
+        return [other for other in self._context.catalog.runs() if is_comparable(run, other)]
 
-    def compare(self, a: RunEntry, b: RunEntry, params: Mapping[str, str]) -> str:
-        """Who has what right."""
-        kind = params.get("show", "a") if params.get("show") in FLIPS else "a"
-        task = params.get("task", "")
-        with self._context.open(a, b) as db:
-            counts = self._context.flip_counts(a, b, db, task)
-            last = max(1, -(-counts[kind] // PAGE))
+    def _find_beside(self, run: RunEntry, key: str) -> list[tuple[RunEntry, ListedSample | None]]:
+        """Runs that have this sample too, and what they made of it; without that where they are being read."""
+        others = self._list_others(run)[:_BESIDE]
+        if self._links.is_export:  # thousands of pages, each with the links alone
+            return [(other, None) for other in others]
+        beside: list[tuple[RunEntry, ListedSample | None]] = []
+        for other in others:
+            try:
+                db = self._context.open_index(other, 0.0).open()
+            except VivantError:
+                beside.append((other, None))
+                continue
+            try:
+                row = find_row(db, key)
+                if row is not None:
+                    beside.append((other, build_line(self._context.load_details(other, [row])[0])))
+            finally:
+                db.close()
+        return beside
+
+    # ── several runs ──
+
+    def compare(self, runs: Sequence[RunEntry], params: Mapping[str, str]) -> str:
+        """Where runs agree and differ."""
+        version = self.version([run.rid for run in runs])
+        joint = self._open_joint(runs)
+        kinds = self.list_kinds(runs)
+        kind = next((each for each in kinds if each.name == params.get("kind")), kinds[0])
+        rids = [run.rid for run in runs]
+        db = joint.open()
+        try:
+            tasks = list_tasks(db)
+            task = params.get("task", "") if params.get("task", "") in tasks else ""
+            counts = self._context.remember(
+                (joint.file.name, "counts", task), lambda: count_kinds(db, kinds, task)
+            )
+            last = max(1, -(-counts[kind.name] // PAGE))
             number = min(max(1, _int(params.get("page"), 1)), last)
-            tasks = [total.task for total in self._context.sums(a, db)]
-            return self._render(
-                "compare.html", a=a, b=b, kind=kind, kinds=FLIPS, counts=counts, task=task, tasks=tasks,
-                rows=list_flips(db, kind, task, number), number=number, last=last,
-            )  # fmt: skip
+            page = list_joint_page(db, kind, task, number)
+        finally:
+            db.close()
+        columns = []
+        for index, run in enumerate(runs):
+            with self._context.open(run) as own:
+                rows = load_rows(own, [row[f"n{index}"] for row in page])
+            columns.append([build_line(details) for details in self._context.load_details(run, rows)])
+        return self._render(
+            "compare.html", runs=runs, rids=rids, kinds=kinds, kind=kind, counts=counts, tasks=tasks, task=task,
+            lines=list(zip(*columns, strict=True)), number=number, last=last,
+            live=self._links.state(rids), version=version,
+        )  # fmt: skip
 
-    def both(self, a: RunEntry, b: RunEntry, params: Mapping[str, str]) -> str:
-        """One sample in two runs."""
-        key = params.get("key", "")
-        views = [self._build_view(run, self._context.find_details(run, key)) for run in (a, b)]
-        return self._render("both.html", a=a, b=b, views=views, key=key)
+    def compare_sample(self, runs: Sequence[RunEntry], key: str) -> str:
+        """One sample in several runs."""
+        views = [self._views.build(run, self._context.find_details(run, key)) for run in runs]
+        return self._render(
+            "compare_sample.html", runs=runs, rids=[run.rid for run in runs], views=views, key=key
+        )
+
+    def _open_joint(self, runs: Sequence[RunEntry]) -> JointIndex:
+        if not 2 <= len(runs) <= MOST:
+            raise NotFoundError(f"Choose two to {MOST} runs to compare; {len(runs)} named")
+        joint = JointIndex([self._context.open_index(run) for run in runs])
+        if not joint.exists():
+            joint.build()
+        return joint
+
+    def list_compared(self, runs: Sequence[RunEntry], limit: int) -> list[str]:
+        """Keys of samples to look at side by side, the most telling kinds first; none where runs share no question."""
+        db = self._open_joint(runs).open()
+        try:
+            pages = [list_joint_page(db, kind, "", 1) for kind in self.list_kinds(runs)]
+        finally:
+            db.close()
+        numbers = list(dict.fromkeys(row["n0"] for page in pages for row in page))[:limit]
+        with self._context.open(runs[0]) as own:
+            return [row["key"] for row in load_rows(own, numbers)]
+
+    def list_kinds(self, runs: Sequence[RunEntry]) -> list[JointKind]:
+        """Of samples, when these runs are compared."""
+        controls = [
+            run.manifest is not None
+            and (run.manifest.settings.control != "none" or classify_model(run.manifest.model) == "baseline")
+            for run in runs
+        ]
+        return list_kinds([f"{'ABCDEFGH'[index]}" for index in range(len(runs))], controls)
 
     # ── otherwise ──
 
@@ -240,17 +339,14 @@ class ViewerPages:
         return self._render("problem.html", line=line)
 
 
-def _format_tasks(run: RunEntry) -> str:
-    if run.manifest is None:
-        return ""
-    tasks = run.manifest.tasks
-    if len(tasks) <= 3:
-        return ", ".join(tasks)
-    names = dict.fromkeys(task.partition("/")[0] for task in tasks)
-    return f"{', '.join(names)} ({len(tasks)} tasks)"
+def _describe_run(run: RunEntry) -> str:
+    m = run.manifest
+    words = f"{m.model} {m.style} {' '.join(m.tasks)} {' '.join(m.settings.list_distinctions())}" if m else ""
+    return f"{run.name} {words}".casefold()
 
 
-def _comparable(run: RunEntry, other: RunEntry) -> bool:
+def is_comparable(run: RunEntry, other: RunEntry) -> bool:
+    """Whether two runs have a task in common."""
     if run.manifest is None or other.manifest is None or run.rid == other.rid:
         return False
     return bool(set(run.manifest.tasks) & set(other.manifest.tasks))
@@ -258,66 +354,3 @@ def _comparable(run: RunEntry, other: RunEntry) -> bool:
 
 def _int(text: str | None, default: int) -> int:
     return int(text) if text and text.isdecimal() and len(text) < 10 else default
-
-
-def name_outcome(outcome: str, value: float | None) -> str:
-    """right, wrong, or what kept it from being either."""
-    if outcome == "scored":
-        return "right" if value is not None and value >= 0.5 else "wrong"
-    return outcome or "unscored"
-
-
-def _split_thinking(record: Record | None) -> tuple[str, str]:
-    """Reasoning apart from the answer: as the server reports it, or between tags that models write."""
-    if record is None:
-        return "", ""
-    written = "\n\n".join(match.strip() for match in _COT.findall(record.reply.text))
-    rest = _COT.sub("", record.reply.text).strip() if written else record.reply.text
-    return "\n\n".join(filter(None, (record.reply.thinking, written))), rest
-
-
-def _cut(run: RunEntry, key: str, text: str, part: str) -> ContentBlock:
-    address = f"/run/{run.rid}/text?{urlencode({'key': key, 'part': part})}"
-    return ContentBlock(kind="text", text=text[:_SHOWN], more=max(0, len(text) - _SHOWN), url=address)
-
-
-def _build_block(run: RunEntry, key: str, media: list[Part], part: Part, name: str) -> ContentBlock:
-    if isinstance(part, Text):
-        return _cut(run, key, part.text, name)
-    kind = {Image: "image", Video: "video", Audio: "audio"}[type(part)]
-    if isinstance(part, Image) and part.tiles:
-        return ContentBlock(kind="grid", path=part.path)
-    index = [part_key(other) for other in media].index(part_key(part))
-    ends = ""
-    if isinstance(part, Video) and (part.start is not None or part.end is not None):
-        ends = f"#t={part.start or 0:g}" + ("" if part.end is None else f",{part.end:g}")
-    address = f"/media/{run.rid}/{index}?{urlencode({'key': key})}{ends}"
-    return ContentBlock(kind=kind, url=address, path=part.path)
-
-
-def _build_options(details: SampleDetails) -> list[dict[str, Any]]:
-    """Options as they were shown, with the right one and the one that was read in the reply."""
-    sample, record, score = details.sample, details.record, details.score
-    options = record.options if record and record.options else sample.options if sample else ()
-    order = record.order if record and record.order else tuple(range(len(options)))
-    right = sample.key if sample else None
-    return [
-        {
-            "name": option.name,
-            "text": option.text[:2000],
-            "right": right is not None and index < len(order) and order[index] == right,
-            "chosen": score is not None and bool(score.answer) and score.answer in (option.name, option.text),
-        }
-        for index, option in enumerate(options)
-    ]
-
-
-def _list_times(record: Record | None) -> list[str]:
-    if record is None:
-        return []
-    times: list[str] = []
-    for use in record.media:
-        times += (
-            [use.path.rpartition("/")[2]] if use.kind == "image" else [f"{time:.2f} s" for time in use.times]
-        )
-    return times

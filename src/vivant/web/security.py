@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
+from ipaddress import ip_address
 
-from starlette.types import Message, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": (
@@ -16,12 +17,30 @@ HEADERS: Mapping[str, str] = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """On every response. Pages load nothing from elsewhere and run no inline script."""
-_LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
 
 
 def is_local_host(header: str) -> bool:
     """Whether a Host header names this machine, with or without a port."""
-    return (header if header.endswith("]") else header.rsplit(":", 1)[0]) in _LOCAL_HOSTS
+    host = header if header.endswith("]") else header.rsplit(":", 1)[0]
+    try:
+        return ip_address(host[1:-1] if host.startswith("[") else host).is_loopback
+    except ValueError:
+        return host.casefold() == "localhost"
+
+
+class LocalHostOnly:
+    """Refuses requests under another host's name: a page can give its own name this machine's address."""
+
+    def __init__(self, app: ASGIApp, refusal: ASGIApp) -> None:
+        """`refusal`: the response to whoever is not let through."""
+        self._app, self._refusal = app, refusal
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        names = [value for name, value in scope.get("headers", ()) if name == b"host"]
+        is_local = len(names) == 1 and is_local_host(names[0].decode("latin-1"))
+        refused = scope["type"] in ("http", "websocket") and not is_local
+        await (self._refusal if refused else self._app)(scope, receive, send)
 
 
 def same_secret(first: str, second: str) -> bool:

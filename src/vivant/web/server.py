@@ -13,6 +13,9 @@ from vivant.core.errors import UsageError
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+_QUEUE = 1024
+"""Connections that may wait to be taken: a class arrives at once."""
+
 
 def require_modules(*names: str, what: str, extra: str) -> None:
     """Raise UsageError with what to install where a library is missing."""
@@ -64,8 +67,31 @@ def run_app(app: ASGIApp, listener: socket.socket, **config: Any) -> None:
     """
     import uvicorn
 
+    class Server(uvicorn.Server):
+        """Lets many connections wait, however few are taken at one turn of the event loop (`backlog`)."""
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            listener.listen(_QUEUE)
+
     settings = {"log_level": "warning", "access_log": False, **config}
     try:
-        uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
+        Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
     finally:
         listener.close()
+
+
+def raise_open_file_limit(wanted: int) -> int:
+    """Let this process open so many files, as far as the system allows; how many it may open then."""
+    try:
+        import resource
+    except ImportError:
+        # Windows has no such limit on sockets.
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    endless = resource.RLIM_INFINITY
+    most = wanted if hard == endless else min(wanted, hard)
+    if soft == endless or soft >= most:
+        return wanted if soft == endless else soft
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    return most
