@@ -99,6 +99,7 @@ def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> No
     assert walker.send("/admin/places", {"target": "1001"}).status_code == 422
     assert store.progress().target == 6
     assert walker.send("/admin/places", {"target": "9"}).status_code == 200
+    assert 'name="target" type="number" min="1"' in walker.text, "the form too lets one take it back"
     assert walker.send("/admin/places", {"target": "0"}).status_code == 422
     assert walker.send("/admin/places", {"target": "8"}).status_code == 200, "a slip can be taken back"
     assert store.progress().target == 8

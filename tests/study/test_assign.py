@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,23 @@ from hypothesis import strategies as st
 from tests.support.study_kit import tiny_study
 from tests.support.study_web import Clock, fresh_postgres, open_served_store
 from vivant.study.balance import count_shortage
-from vivant.study.design import Study, StudyItem
-from vivant.study.loading import LoadedStudy
-from vivant.study.store import StudyStore, answers, assign
-from vivant.study.store.assign import ItemCandidate, choose_items, describe_balance, order_items
-from vivant.study.store.people import find_by_token, invite, keep_alive
+from vivant.study.loading import LoadedStudy, load_study
+from vivant.study.store import StudyStore, answers, assign, open_store
+from vivant.study.store.answers import load_state
+from vivant.study.store.assign import ItemCandidate, choose_items, order_items
+from vivant.study.store.attendance import record_fetch, record_playback
+from vivant.study.store.database import Job
+from vivant.study.store.people import (
+    end_session,
+    find_by_token,
+    invite,
+    keep_alive,
+    load_row,
+    record_consent,
+    release,
+    withdraw,
+)
+from vivant.study.store.store import get_setting
 
 
 def somebody(store: StudyStore, token: str | None = None) -> int:
@@ -37,7 +50,9 @@ def enter(store: StudyStore, loaded: LoadedStudy, token: str | None = None) -> t
 
     def job(connection: Any) -> int:
         keep_alive(connection, person, store.clock())
-        return assign.assign_items(connection, store.clock(), person, loaded.study, loaded.items)
+        count = assign.assign_items(connection, store.clock(), person, loaded.study, loaded.items)
+        record_consent(connection, person, store.clock())
+        return count
 
     return person, store.database.write(job)
 
@@ -51,8 +66,10 @@ def work(store: StudyStore, loaded: LoadedStudy, person: int, most: int = 100) -
         if way is None or way.current is None:
             break
         current = way.current
-        store.database.write(answers.open_page(store, loaded.study, person, current.assignment, current.page))
-        store.database.write(answers.finish_page(store, loaded.study, person, lambda _: {"": 0}))
+        store.database.write(answers.open_page(store, current.assignment, current.page))
+        store.database.write(
+            answers.finish_page(store, loaded.study, person, lambda _: {"": 0}, loaded.by_id)
+        )
         done.append(current.item)
     return done
 
@@ -106,25 +123,6 @@ def test_facets_are_spread_evenly_over_each_person() -> None:
             left[name] -= 1
         assert max(left.values()) - min(left.values()) <= 1
     assert set(left.values()) == {0}
-
-
-def test_facets_are_spread_where_everyone_gets_every_group() -> None:
-    """MIME's design: 17 actions in ten variants, each person names every action once."""
-    items = [
-        StudyItem(id=f"{action}-{variant}", group=f"{action}", facets={"variant": f"{variant}"})
-        for action in range(17)
-        for variant in range(10)
-    ]
-    study = Study(
-        kind="mcq",
-        title={"en": "MIME"},
-        balance=("variant",),
-        items_per_participant=17,
-        judgements_per_item=3,
-    )
-    assert describe_balance(study, items) == [
-        "balance over 'variant': a participant gets 1 to 3 items of each value, 1.7 on average"
-    ]
 
 
 def test_choices_are_derived_from_the_person() -> None:
@@ -279,3 +277,84 @@ def test_two_holders_of_a_place_are_refused_by_the_database(tmp_path: Path) -> N
         )
         with pytest.raises(exc.IntegrityError):
             store.database.write(lambda connection: connection.execute(line))
+
+
+@pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
+def test_the_remembered_count_of_places_follows_every_change(
+    tmp_path: Path, url: Callable[[], str | None]
+) -> None:
+    """Two servers on one database, and everything that takes or frees places between two arrivals."""
+    loaded = tiny_study(tmp_path / "s", count=12, items_per_participant=3, judgements_per_item=4)
+    twin = load_study(loaded.path)
+    clock = Clock()
+    address = url()
+
+    def name(person: int) -> str:
+        with store.database.read() as connection:
+            row = load_row(connection, person)
+        assert row is not None
+        return str(row.annotator)
+
+    def fail(connection: Any) -> None:
+        assign.assign_items(connection, store.clock(), somewhere, loaded.study, loaded.items)
+        raise ValueError("rolled back")
+
+    with (
+        open_served_store(loaded, address, clock=clock) as store,
+        open_store(loaded.path, address, clock=clock) as other,
+    ):
+        first, second, third, fourth = (enter(store, loaded)[0] for _ in range(4))
+        somewhere = somebody(store)
+        changes: list[Callable[[], object]] = [
+            lambda: enter(other, twin),
+            lambda: store.database.write(withdraw(store, first)),
+            lambda: release(other, name(second), "left"),
+            lambda: store.database.write(end_session(store, third, "timed_out")),
+            lambda: other.exclude(name(fourth), "careless"),
+            lambda: other.exclude(name(fourth), ""),
+            lambda: setattr(clock, "now", clock.now + 10_000),
+            lambda: store.database.write(fail),
+        ]
+        for change in changes:
+            try:
+                change()
+            except ValueError as error:
+                assert str(error) == "rolled back"
+            enter(store, loaded)
+            enter(other, twin)
+            for prepared in (
+                assign.prepare_items(loaded.study, loaded.items),
+                assign.prepare_items(twin.study, twin.items),
+            ):
+                with store.database.read() as connection:
+                    now = get_setting(connection, "places")
+                    counted = assign._count_taken(connection, prepared.pool)
+                assert prepared.counted_at != now or prepared.taken.tolist() == counted.tolist()
+            assert assign.prepare_items(twin.study, twin.items).counted_at == now
+
+
+@pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
+def test_a_browser_that_asks_for_a_video_in_pieces_is_noted_once(
+    tmp_path: Path, url: Callable[[], str | None]
+) -> None:
+    """Range requests and the player's reports arrive together, in several threads."""
+    loaded = tiny_study(tmp_path / "s", count=3)
+    with open_served_store(loaded, url()) as store, ThreadPoolExecutor(6) as threads:
+        person, _ = enter(store, loaded)
+        with store.database.read() as connection:
+            state = load_state(connection, loaded.study, person)
+        assert state is not None
+        assert state.current is not None
+        assignment = state.current.assignment
+        jobs: list[Job[Any]] = []
+        for media in range(20):
+            jobs += [record_fetch(store, assignment, media)] * 3
+            jobs += [record_playback(store, loaded.study, person, assignment, media, "started")] * 2
+        list(threads.map(store.database.write, jobs))
+        with store.database.read() as connection:
+            state = load_state(connection, loaded.study, person)
+        assert state is not None
+        assert state.current is not None
+        assert sorted(state.current.watches) == list(range(20))
+        assert {watch.plays for watch in state.current.watches.values()} == {2}
+        assert all(watch.fetched is not None for watch in state.current.watches.values())

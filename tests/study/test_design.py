@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 
 from tests.support.study_kit import tiny_study
 from vivant.core.errors import VivantError
+from vivant.study.attention import expected_answers
 from vivant.study.balance import count_shortage, find_largest_share, list_place_sizes
 from vivant.study.check import check_study
 from vivant.study.design import PAGES, Kind, Study
-from vivant.study.key import expected_answers, load_fitting_key, load_key
+from vivant.study.key import load_fitting_key, load_key
 from vivant.study.loading import StudyError, load_study
 from vivant.study.writing import format_study_yaml
 

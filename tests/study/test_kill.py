@@ -63,7 +63,10 @@ class Browser:
                         self.count += 1
             except urllib.error.HTTPError as error:
                 error.close()
-                raise
+                if error.code != 429:
+                    raise
+                # Faster than any person; the others may be behind.
+                time.sleep(0.2)
             except (OSError, http.client.HTTPException):
                 return
 

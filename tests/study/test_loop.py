@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,7 +25,7 @@ from starlette.testclient import TestClient
 from tests.support.study_web import fresh_postgres
 from vivant.study.server.media import MediaResponse, parse_range
 from vivant.study.store import StoreUnavailableError, open_store
-from vivant.study.store.statements import Statement, driver_connection
+from vivant.study.store.statements import Statement
 from vivant.study.store.store import get_setting, set_setting
 from vivant.study.store.tables import assignments, judgements, participants
 
@@ -28,20 +33,80 @@ DATABASES = pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=[
 Url = Callable[[], str | None]
 
 
-def synchronous(connection: Connection) -> int:
-    """SQLite's word for whether a commit is flushed: 2, or 1 for not."""
-    return int(driver_connection(connection).execute("PRAGMA synchronous").fetchone()[0])
+def test_answers_are_flushed_and_notes_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is acknowledged is in the files as they were at a flush; a note waits for the next."""
+    flushed = tmp_path / "flushed"
+
+    def record(file: int) -> None:
+        shutil.rmtree(flushed, ignore_errors=True)
+        shutil.copytree(folder, flushed)
+        os.fsync(file)
+
+    def read_flushed() -> str | None:
+        if not flushed.exists():
+            return None
+        with open_store(flushed) as copy, copy.database.read() as connection:
+            return get_setting(connection, "n")
+
+    async def write() -> list[str | None]:
+        seen = []
+        for number, note in enumerate((True, False, True, False)):
+            job = partial(set_setting, name="n", value=str(number))
+            await store.database.write_async(job, note=note)
+            seen.append(read_flushed())
+        return seen
+
+    folder = tmp_path / "study"
+    folder.mkdir()
+    with open_store(folder) as store:
+        monkeypatch.setattr("vivant.study.store.journal._flush_file", record)
+        assert asyncio.run(write()) == [None, "1", "1", "3"]
+        store.database.write(lambda connection: set_setting(connection, "n", "4"))
+        assert read_flushed() == "4"
 
 
-def test_answers_are_flushed_and_notes_are_not(tmp_path: Path) -> None:
-    async def both() -> list[int]:
-        do = store.database.write_async
-        jobs = [do(synchronous, note=True), do(synchronous), do(synchronous, note=True), do(synchronous)]
-        return list(await asyncio.gather(*jobs))
+def test_a_flush_that_fails_is_no_acknowledgement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with open_store(tmp_path) as store:
-        assert asyncio.run(both()) == [1, 2, 1, 2]
-        assert store.database.write(synchronous) == 2
+        job = partial(set_setting, name="n", value="1")
+        with monkeypatch.context() as patched:
+            patched.setattr("vivant.study.store.journal._flush_file", fail)
+            with pytest.raises(StoreUnavailableError, match="make room on the disk"):
+                asyncio.run(store.database.write_async(job))
+            with pytest.raises(StoreUnavailableError, match="make room on the disk"):
+                store.database.write(job)
+        asyncio.run(store.database.write_async(job))
+
+
+def test_flushes_are_shared_and_the_journal_stays_short(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushes = []
+
+    def record(file: int) -> None:
+        flushes.append(file)
+        time.sleep(0.02)
+
+    async def write() -> None:
+        await asyncio.gather(
+            *(
+                store.database.write_async(partial(set_setting, name=f"n{n % 7}", value="x" * 3000))
+                for n in range(100)
+            )
+        )
+
+    monkeypatch.setattr("vivant.study.store.journal._flush_file", record)
+    monkeypatch.setattr("vivant.study.store.database._JOURNAL_WRITES", 50)
+    with open_store(tmp_path) as store:
+        flushes.clear()
+        asyncio.run(write())
+        assert len(flushes) < 50
+        for _ in range(9):
+            asyncio.run(write())
+        # Three megabytes were written.
+        assert (tmp_path / "study.db-wal").stat().st_size < 1_500_000
 
 
 NOTER = """
@@ -79,20 +144,21 @@ def test_the_loop_reads_what_it_wrote(tmp_path: Path, url: Url) -> None:
         assert asyncio.run(turns()) == ["0", "1", "2", "2"]
 
 
-def test_whoever_leaves_does_not_stop_the_writer(tmp_path: Path) -> None:
-    def slow(connection: Connection) -> str:
+def test_whoever_leaves_does_not_stop_the_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(_: int) -> None:
         time.sleep(0.2)
-        return set_setting(connection, "slow", "done")
 
     async def leave() -> None:
-        task = asyncio.create_task(store.database.write_async(slow))
+        job = partial(set_setting, name="slow", value="done")
+        task = asyncio.create_task(store.database.write_async(job))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
 
     with open_store(tmp_path) as store:
-        # The loop has ended before the job has.
+        # The loop has ended before the flush has.
+        monkeypatch.setattr("vivant.study.store.journal._flush_file", slow)
         asyncio.run(leave())
         assert store.database.write(lambda connection: get_setting(connection, "slow")) == "done"
 
@@ -118,7 +184,7 @@ def test_a_lock_does_not_stop_the_loop(tmp_path: Path, monkeypatch: pytest.Monke
         other = sqlite3.connect(tmp_path / "study.db", isolation_level=None)
         other.execute("PRAGMA locking_mode=EXCLUSIVE")
         other.execute("BEGIN EXCLUSIVE")
-        assert asyncio.run(meanwhile()) > 5
+        assert asyncio.run(meanwhile()) > 1
         other.close()
         assert asyncio.run(store.database.read_async(lambda connection: get_setting(connection, "n"))) is None
 
@@ -208,3 +274,38 @@ def test_a_file_of_several_pieces(tmp_path: Path) -> None:
     outside = client.get("/", headers={"range": f"bytes={len(whole)}-"})
     assert (outside.status_code, outside.content) == (416, b"")
     assert outside.headers["content-range"] == f"bytes */{len(whole)}"
+
+
+def test_threads_share_flushes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever waits in threads, because the connection was in use, does not flush one by one."""
+    flushing, go_on = threading.Event(), threading.Event()
+    flushes = []
+
+    def record(file: int) -> None:
+        flushes.append(file)
+        flushing.set()
+        assert go_on.wait(60)
+
+    with open_store(tmp_path) as store, ThreadPoolExecutor(11) as pool:
+        journal = store.database._journal
+        monkeypatch.setattr("vivant.study.store.journal._flush_file", record)
+        first = pool.submit(journal.flush)
+        assert flushing.wait(60)
+        others = [pool.submit(journal.flush) for _ in range(10)]
+        while journal._waiters.qsize() < 10:
+            time.sleep(0.01)
+        assert not any(one.done() for one in (first, *others))
+        go_on.set()
+        for one in (first, *others):
+            one.result(60)
+        assert len(flushes) == 2
+
+
+def test_a_write_that_comes_too_late_is_refused(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        store.database.write(lambda connection: set_setting(connection, "n", "1"))
+        journal = store.database._journal
+    with pytest.raises(sqlite3.OperationalError, match="closed"):
+        journal.flush()
+    with pytest.raises(StoreUnavailableError, match="closed"):
+        store.database.write(lambda connection: set_setting(connection, "n", "2"))

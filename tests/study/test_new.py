@@ -17,10 +17,11 @@ from tests.support.runs_kit import call
 from vivant.core.errors import UsageError, VivantError
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
+from vivant.study.attention import expected_answers
 from vivant.study.check import check_study
 from vivant.study.default_texts import LANGUAGES, format_check, load_texts
 from vivant.study.design import Kind, StudyItem, StudyMedia, StudyText
-from vivant.study.key import expected_answers, load_fitting_key
+from vivant.study.key import load_fitting_key
 from vivant.study.loading import load_study
 from vivant.study.make import StudySpec, make_study
 
@@ -217,6 +218,11 @@ def test_mixed_categories_get_one_score_and_a_guide(tmp_path: Path) -> None:
     assert "**Stories that go on**" in loaded.texts["en"].instructions
     assert "**解答问题**" in loaded.texts["zh"].instructions
     assert "reference of SA-1" in texts_in(loaded.items[0])
+    # Each language has its own label, and nothing else differs.
+    english = [part.text for part in loaded.items[0].content if isinstance(part, StudyText)]
+    place = english.index("Reference")
+    chinese = list(loaded.items[0].translations["zh"].content)
+    assert chinese == [*english[:place], "参考答案", *english[place + 1 :]]
 
 
 def test_pairs_come_in_drawn_sides(tmp_path: Path) -> None:
@@ -286,7 +292,8 @@ def test_checks_say_what_to_answer(tmp_path: Path, kind: Kind) -> None:
     for item in checks:
         wanted = expected_answers(item, key[item.id])
         word = item.options[wanted["choose"]]
-        assert texts_in(item).count(f"“{word}”") == (2 if kind == "mcq" else 4)
+        for text in (texts_in(item), item.translations["zh"].content[0]):
+            assert text.count(f"“{word}”") == (1 if kind == "mcq" else 2)
         assert wanted.get("free", word) == word
 
 
@@ -312,8 +319,8 @@ def test_every_kind_has_its_words_in_both_languages(kind: Kind) -> None:
         ({"kind": "mcq", "origin": ("mime",), "data": ("mini",), "languages": ("fr",)}, "Unknown language"),
         ({"kind": "mcq", "origin": ("mime",), "key": Path("k")}, "--key is the key of a pack"),
         (
-            {"kind": "mcq", "origin": ("mmrv",), "data": ("mini",), "items_per_participant": 20},
-            "42 of 144 judgements would be short, because there are 48 items from 14 videos",
+            {"kind": "mcq", "origin": ("mmrv",), "data": ("mini",), "items_per_participant": 111},
+            "46 of 720 judgements would be short, because there are 240 items from 110 videos",
         ),
     ],
 )
@@ -342,7 +349,7 @@ def test_the_command_says_what_to_do_next(tmp_path: Path, capsys: pytest.Capture
     assert call("study", "check", tmp_path / "s") == 1
     text = capsys.readouterr().err
     assert text.count("is missing; write it") == 2
-    assert text.splitlines()[-1].endswith("2 faults; mend them and check again")
+    assert text.splitlines()[-1].endswith("2 faults; mend and check again")
 
 
 @pytest.mark.parametrize("command", ["new", "check", "export", "import", "exclude", "report"])

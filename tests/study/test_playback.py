@@ -21,8 +21,8 @@ from vivant.study.playback import find_playback_fault, read_playback_facts, tran
         ("a.webm", "libvpx-vp9", {"deadline": "realtime"}, None),
         ("a.mp4", "libx265", {"x265-params": "log-level=none"}, "is hevc"),
         ("a.mp4", "mpeg4", {}, "is mpeg4"),
-        ("a.mkv", "libx264", None, "is a matroska file"),
-        ("a.avi", "libx264", {"bf": "0"}, "is a avi file"),
+        ("a.mkv", "libx264", None, "is MATROSKA"),
+        ("a.avi", "libx264", {"bf": "0"}, "is AVI"),
     ],
 )
 def test_what_browsers_play(
@@ -62,5 +62,10 @@ def test_a_time_limit_that_nobody_can_keep(tmp_path: Path) -> None:
     tiny_study(tmp_path / "short", time_limit=5)
     (fault,) = check_study(tmp_path / "short").faults
     assert "time_limit is 5 seconds" in fault and "6 of 6 items" in fault and "set time_limit to 11" in fault
+    tiny_study(tmp_path / "broken", time_limit=5)
+    (tmp_path / "broken" / "media" / "m0.mp4").write_bytes(b"no video")
+    *broken, fault = check_study(tmp_path / "broken").faults
+    assert len(broken) == 1 and "m0.mp4" in broken[0]
+    assert "4 of 6 items" in fault and "(item-1, item-2, item-4, item-5;" in fault, "told beside other faults"
     tiny_study(tmp_path / "fine", time_limit=11)
     assert check_study(tmp_path / "fine").faults == ()

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import pytest
 
-from tests.support.study_kit import OPTIONS, tiny_study
+from tests.support.study_kit import OPTIONS, SIZES, tiny_study
 from tests.support.study_web import TOKEN, Walker, build_app, fresh_postgres, invite_walker, open_served_store
 from vivant.study.design import PAGES, Kind
 from vivant.study.loading import LoadedStudy
@@ -60,7 +60,7 @@ def test_a_whole_session(made: Any, kind: Kind, database: str) -> None:
     assert "Thank you" in walker.text
     assert 'href="https://platform.example/done?cc=1"' in walker.answer.text
     result = list(store.judgements())
-    parts = {"blind-comments": 3, "rating": 1}.get(kind, 1)
+    parts = SIZES[kind] if kind in ("blind-comments", "rating", "sliders") else 1
     assert len(result) == 4 * len(PAGES[kind]) * parts
     assert len({(j.item, j.page, j.part) for j in result}) == len(result)
     assert all(j.complete for j in result)
@@ -73,7 +73,12 @@ def test_a_whole_session(made: Any, kind: Kind, database: str) -> None:
             "choose": judgement.shown[1] if "mcq" in kind and judgement.shown else None,
             "free": "a made-up deed",
             "comments": {"verdict": "human", "realism": 1},
-            "rate": {"coherence": 1, "help": 1},
+            "rate": {"quality": 1} if kind == "sliders" else {"coherence": 1, "help": 1},
+            "best-worst": {"best": judgement.shown[1], "worst": judgement.shown[2]}
+            if kind == "best-worst"
+            else None,
+            "spans": [[0.2, 0.6]],
+            "follow": {"text": "a made-up deed", "sure": 1},
             "pair": ("first", "second")[judgement.shown[1]] if kind == "pairwise" else None,
         }
         assert judgement.answer == wanted[judgement.page]
@@ -180,7 +185,7 @@ def test_languages(made: Any) -> None:
     _, store, app = made()
     walker = Walker(app).begin(invite(store, 1)[0], "zh-CN,zh;q=0.9,en;q=0.5")
     assert "第 1 题" in walker.text
-    assert '<html lang="zh">' in walker.answer.text
+    assert '<html lang="zh" dir="ltr">' in walker.answer.text
     # The language of the instructions stays, and is known afterwards.
     walker.get("/study", headers={"accept-language": "en"})
     assert "第 1 题" in walker.text

@@ -54,7 +54,7 @@ def test_an_older_database_is_named_and_upgraded(
     address = url()
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
     old(loaded.path, address)
-    with pytest.raises(StoreError, match=r"version 0001, this Vivant needs 0003.*vivant study upgrade"):
+    with pytest.raises(StoreError, match=r"version 0001, this Vivant needs 0004.*vivant study upgrade"):
         open_store(loaded.path, address)
     given = ["--database", address] if address else []
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "link", str(loaded.path), *given])
@@ -67,7 +67,7 @@ def test_an_older_database_is_named_and_upgraded(
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "version 0001 is now 0003" in capsys.readouterr().err
+    assert "version 0001 is now 0004" in capsys.readouterr().err
     with open_served_store(loaded, address) as store:
         invite_walker(build_app(loaded, store), store).walk()
         assert len(list(store.judgements())) == 3
@@ -253,7 +253,9 @@ def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
     with open_served_store(loaded) as store:
-        invite_walker(build_app(loaded, store), store).walk()
+        app = build_app(loaded, store)
+        for _ in range(2):  # three items each, so that every item was given to somebody
+            invite_walker(app, store).walk()
         other = tiny_study(tmp_path / "other", count=3)
         shutil.copy(other.path / "items.jsonl", loaded.path / "items.jsonl")
         check_items(loaded, store)

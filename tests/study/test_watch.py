@@ -162,3 +162,23 @@ def test_time_is_up(made: Any) -> None:
     assert result == [("free", "half a th", True), ("choose", None, True)]
     clock.now += 62
     assert walker.script("/study/save", fields={"text": "on its way"}).status_code == 200, "a moment of grace"
+
+
+def test_the_time_for_an_item_outlasts_a_restart(made: Any) -> None:
+    """What was written while the server was away is taken for a while, although the time was up meanwhile."""
+    clock = Clock()
+    _, store, app = made("free-then-mcq", time_limit=60, clock=clock)
+    walker = invite_walker(app, store)
+    first = walker.page
+    clock.now += 300
+    store.opened = clock.now
+    clock.now += 15
+    assert walker.script("/study/save", fields={"text": "an orange"}).status_code == 200
+    walker.get("/study")
+    assert (walker.page, 'data-left="5"' in walker.text) == (first, True)
+    clock.now += 10
+    assert walker.script("/study/save", fields={"text": "too late"}).status_code == 409
+    walker.get("/study")
+    assert "time for the last task was up" in walker.text
+    assert 'data-left="60"' in walker.text, "the next item has its own time"
+    assert next(store.judgements()).answer == "an orange"

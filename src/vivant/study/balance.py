@@ -44,9 +44,27 @@ def find_largest_share(groups: Sequence[int], judgements_per_item: int, at_most:
     return next((n for n in range(bound, 1, -1) if not count_shortage(groups, judgements_per_item, n)), 1)
 
 
+def list_judged(items: Sequence[StudyItem]) -> list[StudyItem]:
+    """The items that count: no attention checks, no training."""
+    return [item for item in items if not item.check and not item.training]
+
+
+def count_places(study: Study, items: Sequence[StudyItem]) -> int:
+    """How many people a study needs; where everybody stays in one queue, queue by queue."""
+    judged = list_judged(items)
+    queues = (
+        Counter(item.facets.get(study.queue, "") for item in judged) if study.queue else {"": len(judged)}
+    )
+    return sum(
+        len(list_place_sizes(size * study.judgements_per_item, min(size, study.items_per_participant)))
+        for size in queues.values()
+        if size
+    )
+
+
 def find_balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) -> Iterator[str]:
     """Numbers that cannot come true, with what to change."""
-    judged = [item for item in items if not item.check]
+    judged = list_judged(items)
     groups = list(Counter(map(item_group, judged)).values())
     checks = len({item_group(item) for item in items if item.check})
     if checks < study.checks_per_participant:
@@ -55,7 +73,13 @@ def find_balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) 
             f"{ITEMS_FILE} holds {checks} attention checks; add {study.checks_per_participant - checks} "
             f"items with `check`, or set it to {checks}"
         )
-    if not groups:
+    if not groups or study.queue:
+        # A queue is taken whole: whoever has it meets each of its groups once, as far as it holds them once.
+        for queue, group in _find_repeated_groups(study, judged):
+            yield (
+                f"{folder / ITEMS_FILE}: the queue '{queue}' holds the group '{group}' twice, and nobody "
+                "may meet it twice; give the items other groups, or other queues"
+            )
         return
     short = count_shortage(groups, study.judgements_per_item, study.items_per_participant)
     if not short:
@@ -75,3 +99,9 @@ def find_balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) 
         f"judgements_per_item {study.judgements_per_item}, {short} of {total} judgements are short, because "
         f"{reason}; {remedy}"
     )
+
+
+def _find_repeated_groups(study: Study, judged: Sequence[StudyItem]) -> Iterator[tuple[str, str]]:
+    if study.queue:
+        counts = Counter((item.facets.get(study.queue, ""), item_group(item)) for item in judged)
+        yield from (pair for pair, count in counts.items() if count > 1)

@@ -13,6 +13,8 @@ from vivant.study.design import Kind, LocalizedText, StudyCriterion, StudyQuesti
 from vivant.study.loading import CONSENT, INSTRUCTIONS, StudyTexts
 
 LANGUAGES = ("en", "zh")
+_CONSENT_MARKS = ("**Edit this page", "**请编辑本页")
+"""How a consent text begins that was not edited."""
 
 
 class DefaultTexts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -23,6 +25,8 @@ class DefaultTexts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Texts of the interface that ask after mimed actions, by language and name."""
     questions: tuple[StudyQuestion, ...]
     realism: StudyCriterion
+    quality: StudyCriterion
+    confidence: StudyCriterion
     score: StudyCriterion
     feeling: StudyCriterion
     mmie_points: dict[str, tuple[str, ...]]
@@ -30,6 +34,8 @@ class DefaultTexts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     points: dict[str, LocalizedText]
     categories: dict[str, LocalizedText]
     guide: LocalizedText
+    reference: LocalizedText
+    """What stands above the reference answer."""
     check_options: tuple[str, ...]
     checks: dict[str, tuple[LocalizedText, ...]]
 
@@ -78,8 +84,13 @@ def load_texts(kind: Kind, language: str, criteria: str = "") -> StudyTexts:
     return StudyTexts(filled, consent)
 
 
+def is_placeholder_consent(text: str) -> bool:
+    """Whether a consent text still asks to be edited."""
+    return any(mark in text for mark in _CONSENT_MARKS)
+
+
 def format_check(kind: Kind, languages: Sequence[str], word: str = "") -> tuple[str, ...]:
-    """What an attention check of a kind says, in all languages of the study at once: one text, two for pairs."""
+    """What an attention check of a kind says, in all languages of the study at once: one text, or one a part."""
     return tuple(
         "\n\n".join(text[language].format(word) for language in languages) for text in DEFAULTS.checks[kind]
     )

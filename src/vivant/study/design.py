@@ -9,16 +9,25 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
 
+from vivant.study.platforms import AttentionRule, StudyPayment, StudyPlatform
+
 FORMAT = 1
 STUDY_FILE, ITEMS_FILE, KEY_FILE, MEDIA_DIR = "study.yaml", "items.jsonl", "key.jsonl", "media"
-Kind = Literal["mcq", "free-then-mcq", "blind-comments", "rating", "pairwise"]
-Page = Literal["choose", "free", "comments", "rate", "pair"]
+Kind = Literal[
+    "mcq", "free-then-mcq", "blind-comments", "rating", "pairwise", "best-worst", "sliders", "spans",
+    "free-follow-up",
+]  # fmt: skip
+Page = Literal["choose", "free", "comments", "rate", "pair", "best-worst", "spans", "follow"]
 PAGES: dict[Kind, tuple[Page, ...]] = {
     "mcq": ("choose",),
     "free-then-mcq": ("free", "choose"),
     "blind-comments": ("comments",),
     "rating": ("rate",),
     "pairwise": ("pair",),
+    "best-worst": ("best-worst",),
+    "sliders": ("rate",),
+    "spans": ("spans",),
+    "free-follow-up": ("free", "follow"),
 }
 """The pages of an item, in their order; those of one item stay together."""
 
@@ -35,6 +44,8 @@ class StudyQuestion(Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     choices: tuple[LocalizedText, ...] = ()
     """None: free text. The answer stored is the place of the choice."""
     required: bool = True
+    screen_out: tuple[int, ...] = ()
+    """Choices, from 0, with which somebody cannot take part."""
 
 
 class StudyCriterion(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -44,6 +55,18 @@ class StudyCriterion(Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     text: LocalizedText
     low: int = 0
     high: int = 5
+    low_text: LocalizedText = field(default_factory=dict)
+    """Words at the scale's ends; none: the interface's own."""
+    high_text: LocalizedText = field(default_factory=dict)
+
+
+class AdaptiveAllocation(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """More judgements for items on which people disagree."""
+
+    most: Positive
+    """Judgements that a disputed item gets."""
+    disagreement: Annotated[float, Meta(gt=0, le=1)] = 0.34
+    """From which disagreement on an item is disputed: the share of answers that differ from the most frequent one."""
 
 
 class Study(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -58,6 +81,11 @@ class Study(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     seed: int = 0
     items_per_participant: Positive = 20
     judgements_per_item: Positive = 3
+    queue: str = ""
+    """A facet: all items of one person have the same value of it. Empty: any items."""
+    same_order: bool = False
+    """Whether everybody meets items, options and parts in one order, as in some published experiments."""
+    adaptive: AdaptiveAllocation | None = None
     balance: tuple[str, ...] = ()
     """Facets over whose values one participant's items are spread as evenly as can be."""
     checks_per_participant: Annotated[int, Meta(ge=0)] = 0
@@ -68,15 +96,25 @@ class Study(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     """Keep items in which an option is empty or a wrong one stands twice, as some published data have them."""
     time_limit: Positive | None = None
     """Seconds for one item, enforced by the server."""
-    place_timeout: Positive = 3600
+    session_limit: Positive | None = None
+    """Seconds from consent to the last answer; what is finished by then counts."""
+    place_timeout: Positive = 600
     """Seconds without a sign of life after which an unfinished place is given to somebody else."""
     free_text_limit: Positive = 500
     """Characters."""
     questions: tuple[StudyQuestion, ...] = ()
     criteria: tuple[StudyCriterion, ...] = ()
-    """For `rating`; for `blind-comments` the realism scale."""
+    """For `rating` and `sliders`; for `blind-comments` the realism scale; for `free-follow-up` on its last page."""
+    attention: AttentionRule = AttentionRule()
+    platform: StudyPlatform | None = None
+    """Where participants are recruited, and what they take back there."""
     completion_url: str = ""
-    """Where a recruiting platform wants its participants back."""
+    """Where participants who have finished go, where no `platform` says so."""
+    payment: StudyPayment | None = None
+    expected_loss: Annotated[float, Meta(ge=0, lt=1)] = 0.0
+    """Share of people who are expected to leave or fail; `check` says how many to recruit."""
+    retention_days: Positive | None = None
+    """Days after a person's last sign of life until everything they gave is deleted; None: never by itself."""
     media_root: str = MEDIA_DIR
     """Folder of the media files: relative to the study's, or absolute."""
 
@@ -102,6 +140,19 @@ class StudyPart(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     content: tuple[StudyText | StudyMedia, ...] = ()
 
 
+class ItemTexts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """An item's own words in another language. Each may be empty: then the item's first words are shown."""
+
+    question: str = ""
+    follow_up: str = ""
+    options: tuple[str, ...] = ()
+    """In the item's own order."""
+    content: tuple[str, ...] = ()
+    """Its texts, in their order, media left out."""
+    parts: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """The same for its parts, by id."""
+
+
 class StudyItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One line of `items.jsonl`. Nothing here tells the right answer."""
 
@@ -111,12 +162,23 @@ class StudyItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     content: tuple[StudyText | StudyMedia, ...] = ()
     """What is looked at, in its order."""
     question: str = ""
-    """Asked on the page `choose`; empty: the interface's own words."""
+    """Asked on the page `choose`, or what is to be written or marked; empty: the interface's own words."""
+    follow_up: str = ""
+    """Asked on the page `follow`; empty: the interface's own words."""
+    translations: dict[str, ItemTexts] = field(default_factory=dict)
+    """Texts in other languages, by language; what is not there is shown as it is."""
     options: tuple[str, ...] = ()
     """In an order that tells nothing; each participant sees them in an order of their own."""
     parts: tuple[StudyPart, ...] = ()
     facets: dict[str, str] = field(default_factory=dict)
     check: bool = False
+    expected: dict[str, Any] = field(default_factory=dict)
+    """For a check: what its own text asks for, by page or part, so that the server can react. For training: the
+    right answer, which is told after it was given. Never sent before."""
+    training: bool = False
+    """Given to everybody before all others, with feedback; it does not count."""
+    explanation: LocalizedText = field(default_factory=dict)
+    """For training: told with the feedback."""
 
 
 class KeyLine(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-State = Literal["invited", "consented", "finished", "withdrawn"]
+State = Literal["invited", "consented", "finished", "ended", "withdrawn"]
 
 
 class StudyPerson(Struct, frozen=True, kw_only=True):
@@ -25,7 +25,11 @@ class StudyPerson(Struct, frozen=True, kw_only=True):
     answers: dict[str, Any] = field(default_factory=dict)
     """To the questions about the participant."""
     excluded: str = ""
-    """The researcher's reason; empty: not excluded."""
+    """The researcher's reason, or that attention checks ended the session; empty: not excluded."""
+    outcome: str = ""
+    """How the visit ended: completed, screened_out, failed_attention, timed_out, withdrawn; empty: it has not."""
+    failures: int = 0
+    """Attention checks failed, where the study reacts to them."""
 
 
 class StudyJudgement(Struct, frozen=True, kw_only=True):
@@ -38,6 +42,8 @@ class StudyJudgement(Struct, frozen=True, kw_only=True):
     answer: Any = None
     """`choose`: the place of the option in the item's own order. `free`: the text. `comments`: {"verdict": "human" or
     "ai", "realism": 0–5}. `rate`: {criterion: number}. `pair`: "first", "second" or "tie", in the item's own order.
+    `best-worst`: {"best": place, "worst": place} in the item's own order. `spans`: [[start, end], …] in seconds,
+    empty for nothing. `follow`: {"text": …} and criteria.
     None: the time was up before there was an answer; a mapping may then lack some of its names."""
     shown: tuple[int, ...] = ()
     """The order in which options or parts were shown: places in the item's own order."""
@@ -51,6 +57,7 @@ class StudyJudgement(Struct, frozen=True, kw_only=True):
     complete: bool = True
     """Whether the item was finished; the answers of an abandoned place are kept but do not count."""
     check: bool = False
+    """Whether it does not count: an attention check, or training."""
     watched: Literal["", "whole", "part", "unconfirmed"] = ""
     """Whether the item's videos and sounds were played to their end. Unconfirmed: the browser ran no scripts, and the
     time since the files were fetched was long enough. Empty: there was nothing to play, or nothing is known."""
@@ -65,3 +72,5 @@ class StudyJudgement(Struct, frozen=True, kw_only=True):
     """Seconds within `seconds` that the page was hidden or another window was in front."""
     leaves: int = 0
     """How often the page was left."""
+    weight: float = 1.0
+    """In exports of a study that gives disputed items more judgements: what it weighs, so that items count alike."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from vivant.core.errors import DataError
+from vivant.study.attention import expected_answers
 from vivant.study.design import KEY_FILE, PAGES, KeyLine, Study, StudyItem
 from vivant.study.loading import LoadedStudy, StudyError, read_numbered_lines
 
@@ -49,6 +49,8 @@ def find_key_faults(loaded: LoadedStudy, key: Key) -> list[str]:
     faults: list[str] = []
     for name, line in key.items():
         if name not in items:
+            if loaded.study.kind == "blind-comments" and line.sources:
+                continue  # comments of the pack that nobody is asked about: a correction of judges needs their authors
             faults.append(f"{file}: the item '{name}' is not in the study; remove its line")
             continue
         faults += [
@@ -58,15 +60,6 @@ def find_key_faults(loaded: LoadedStudy, key: Key) -> list[str]:
         if item.check and not expected_answers(item, key.get(item.id)):
             faults.append(f"{file}: the check '{item.id}' has no expected answer; add `expected` or `option`")
     return faults
-
-
-def expected_answers(item: StudyItem, line: KeyLine | None) -> dict[str, Any]:
-    """What somebody who pays attention answers to a check, by page or part; empty where nothing is known."""
-    if line is None:
-        return {}
-    if line.expected:
-        return line.expected
-    return {"choose": line.option} if item.options and line.option is not None else {}
 
 
 def _find_misfits(study: Study, item: StudyItem, line: KeyLine) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,7 +23,9 @@ from vivant.study.design import (
     Study,
     StudyItem,
     StudyMedia,
+    StudyText,
 )
+from vivant.study.platforms import find_platform_faults
 
 INSTRUCTIONS, CONSENT = "instructions", "consent"
 _T = TypeVar("_T")
@@ -167,6 +169,9 @@ def _find_text_faults(file: Path, study: Study) -> Iterator[str]:
             yield f"{file}: the question '{question.name}' has one choice; give two or none"
     for criterion in study.criteria:
         yield from find_missing(f"the criterion '{criterion.name}'", criterion.text)
+        for end, words in (("low", criterion.low_text), ("high", criterion.high_text)):
+            if words:
+                yield from find_missing(f"the {end} end of the criterion '{criterion.name}'", words)
         if criterion.low >= criterion.high:
             yield f"{file}: the criterion '{criterion.name}' goes from {criterion.low} to {criterion.high}"
     for what, names in (
@@ -176,10 +181,16 @@ def _find_text_faults(file: Path, study: Study) -> Iterator[str]:
         for name, count in Counter(names).items():
             if count > 1:
                 yield f"{file}: the {what} '{name}' stands {count} times"
-    if study.kind == "rating" and not study.criteria:
-        yield f"{file}: a study of the kind 'rating' needs `criteria`"
-    if study.kind not in ("rating", "blind-comments") and study.criteria:
+    if study.kind in ("rating", "sliders") and not study.criteria:
+        yield f"{file}: a study of the kind '{study.kind}' needs `criteria`"
+    if study.kind not in ("rating", "sliders", "blind-comments", "free-follow-up") and study.criteria:
         yield f"{file}: a study of the kind '{study.kind}' has no use for `criteria`; take them out"
+    for question in study.questions:
+        for index in question.screen_out:
+            if not 0 <= index < len(question.choices):
+                yield f"{file}: the question '{question.name}' has no choice {index} to screen out (the first is 0)"
+    for fault in find_platform_faults(study.platform):
+        yield f"{file}: platform: {fault}"
     if study.completion_url and not study.completion_url.startswith(("https://", "http://")):
         yield f"{file}: completion_url is no address: {study.completion_url}"
 
@@ -187,7 +198,7 @@ def _find_text_faults(file: Path, study: Study) -> Iterator[str]:
 def _find_item_faults(file: Path, study: Study, items: tuple[StudyItem, ...]) -> Iterator[str]:
     if not items:
         yield f"{file} holds no items"
-    elif all(item.check for item in items):
+    elif all(item.check or item.training for item in items):
         yield f"{file} holds attention checks alone; add items to be judged"
     for name, count in Counter(item.id for item in items).items():
         if count > 1:
@@ -210,9 +221,12 @@ def _find_misfits(study: Study, item: StudyItem) -> Iterator[str]:
             yield from _find_odd_options(item)
     elif item.options:
         yield f"it has options, which a study of the kind '{study.kind}' does not show"
-    needed = {"comments": "one or more", "rate": "one or more", "pair": "two"}.get(pages[0], "no")
+    needed = {
+        "comments": "one or more", "rate": "one or more", "pair": "two", "best-worst": "three or more",
+    }.get(pages[0], "no")  # fmt: skip
     if (
         (needed == "two" and parts != 2)
+        or (needed == "three or more" and parts < 3)
         or (needed == "one or more" and not parts)
         or (needed == "no" and parts)
     ):
@@ -225,9 +239,34 @@ def _find_misfits(study: Study, item: StudyItem) -> Iterator[str]:
     for number, part in enumerate(item.parts, 1):
         if not part.content:
             yield f"part {number} is empty"
-    for facet in study.balance:
-        if not item.check and facet not in item.facets:
-            yield f"it has no facet '{facet}', over which `balance` spreads items; add it or change `balance`"
+    if item.expected and not item.check and not item.training:
+        yield "it has an expected answer but is no check; mark it with `check`, or remove `expected`"
+    if item.training and (item.check or not item.expected):
+        yield "it is for training: it needs `expected`, the right answer, and cannot be a check"
+    if (
+        study.kind == "spans"
+        and not item.check
+        and not any(media.kind == "video" for media in list_media(item))
+    ):
+        yield "it has no video to mark"
+    for language, words in item.translations.items():
+        if language not in study.languages:
+            yield f"it has texts in '{language}', which is none of the study's `languages`"
+        lengths = [("options", len(item.options), len(words.options))]
+        lengths.append(("content", _count_texts(item.content), len(words.content)))
+        for part in item.parts:
+            texts = len(words.parts.get(part.id, ()))
+            lengths.append((f"texts of the part '{part.id}'", _count_texts(part.content), texts))
+        for what, own, there in lengths:
+            if there and there != own:
+                yield f"its {what} in '{language}' are {there}, but it has {own}"
+    for facet in (*study.balance, *([study.queue] if study.queue else ())):
+        if not item.check and not item.training and facet not in item.facets:
+            yield f"it has no facet '{facet}', which `balance` or `queue` names; add it or change study.yaml"
+
+
+def _count_texts(content: Iterable[StudyText | StudyMedia]) -> int:
+    return sum(isinstance(piece, StudyText) for piece in content)
 
 
 def _find_odd_options(item: StudyItem) -> Iterator[str]:

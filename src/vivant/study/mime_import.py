@@ -25,15 +25,17 @@ from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import find_largest_share
 from vivant.study.default_texts import DEFAULTS, load_texts
 from vivant.study.design import STUDY_FILE, KeyLine, Study, StudyItem, StudyText
-from vivant.study.export.native import MIME
+from vivant.study.export.native import MIME, MIME_URL, PERSONAL
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.key import load_fitting_key
 from vivant.study.loading import load_study
 from vivant.study.make.items import ROOT, SAMPLE, opaque_name
 from vivant.study.make.media_store import MediaStore
+from vivant.study.make.templates import QUEUE, SET
 from vivant.study.writing import create_folder, write_study
 
 _NO_VIDEO = "(The video is not in this study's folder.)"
+_OF_PERSON = ("annotator", *PERSONAL)
 _SHOWN = ("options", "label_idx")
 """What of a question differs from person to person."""
 
@@ -50,7 +52,9 @@ class MimeImport(Struct, frozen=True, kw_only=True):
 class _Line(Struct, frozen=True):
     location: str
     raw: dict[str, Any]
-    """The question."""
+    """The question, as it is written."""
+    address: dict[str, Any]
+    """What the page's address said, without what tells of a person."""
     judged: human.HumanJudgement
 
     @property
@@ -98,7 +102,9 @@ def _read_lines(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
         for number, raw in iter_json_objects(file):
             if not human.is_judgement(raw):
                 raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
-            line = _Line(f"{file}, line {number}", raw["question"], human.parse_judgement(file, number, raw))
+            judged = human.parse_judgement(file, number, raw)
+            address = {name: value for name, value in raw["url_data"].items() if name not in _OF_PERSON}
+            line = _Line(f"{file}, line {number}", raw["question"], address, judged)
             if (line.annotator, line.video) in seen:
                 repeated += 1
                 continue
@@ -150,6 +156,7 @@ def _build_judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Stud
             answer=shown_order[line.judged.user_mcq_selection - 1],
             shown=shown_order,
             position=position,
+            leaves=line.judged.count_exited_page or 0,
         )
 
 
@@ -212,19 +219,26 @@ def _build_item(
         except MediaError:
             # Judgements without their videos are still judgements; a note says how many there are.
             content = (StudyText(_NO_VIDEO),)
+    facets = {name: value for name, value in sample.facets.items() if name != "action"}
+    facets |= {name: str(line.address[name]) for name in (QUEUE, SET) if name in line.address}
     item = StudyItem(
         id=sample.id,
         group=opaque_name(sample.cluster),
         content=content,
         options=options,
-        facets={name: value for name, value in sample.facets.items() if name != "action"},
+        facets=facets,
     )
     question_fields = {name: value for name, value in line.raw.items() if name not in _SHOWN}
     entry = KeyLine(
         item=sample.id,
         option=options.index(right),
         accepted=split_texts(question.label),
-        extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: question_fields},
+        extra={
+            SAMPLE: msgspec.to_builtins(sample),
+            ROOT: str(root.resolve()),
+            MIME: question_fields,
+            MIME_URL: line.address,
+        },
     )
     return item, entry
 

@@ -71,9 +71,9 @@ def find_playback_fault(path: Path, kind: str) -> str | None:
     # Decoders are named after their library where FFmpeg has several.
     codec = facts.video.removeprefix("lib").replace("dav1d", "av1").replace("vpx-", "")
     if not facts.containers & _CONTAINERS:
-        return f"is a {'/'.join(sorted(facts.containers))} file"
+        return f"is {'/'.join(sorted(facts.containers)).upper()}"
     if codec not in _VIDEO_CODECS:
-        return f"is {codec or 'no video'} ({'/'.join(sorted(facts.containers))})"
+        return f"is {codec or 'no video'}"
     if facts.pixels and facts.pixels not in _PIXELS:
         return f"is {codec} {facts.profile} with {facts.pixels} pixels"
     if facts.audio and facts.audio.removeprefix("lib") not in _AUDIO_CODECS | {"mp3float"}:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
+from vivant.study.adaptive import weigh_judgements
 from vivant.study.design import KeyLine, StudyItem
 from vivant.study.judgement import StudyJudgement, StudyPerson
-from vivant.study.key import Key, load_fitting_key
 from vivant.study.loading import LoadedStudy, load_study
 
 
@@ -18,7 +18,7 @@ class StudyResults:
     def __init__(
         self,
         loaded: LoadedStudy,
-        key: Key,
+        key: Mapping[str, KeyLine],
         people: Mapping[str, StudyPerson],
         judgements: tuple[StudyJudgement, ...],
     ) -> None:
@@ -40,11 +40,19 @@ class StudyResults:
     def iter_counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[StudyJudgement]:
         """Judgements of finished items by people who count, attention checks apart; `excluded`: theirs too."""
         for judgement in self.judgements:
-            if not judgement.complete or judgement.check != checks or judgement.item not in self.items:
+            item = self.items.get(judgement.item)
+            if not judgement.complete or judgement.check != checks or item is None or item.training:
                 continue
             person = self.people.get(judgement.annotator)
             if excluded or person is None or not person.excluded:
                 yield judgement
+
+    @cached_property
+    def weights(self) -> dict[str, float]:
+        """What one judgement of an item weighs, where disputed items get more of them; empty: all weigh the same."""
+        if self.loaded.study.adaptive is None:
+            return {}
+        return weigh_judgements(self.iter_counted(), self.loaded.study.judgements_per_item)
 
     def key_line(self, item: str) -> KeyLine:
         """An item's line of the key; an empty one where there is none."""
@@ -62,7 +70,8 @@ class StudyResults:
 
 def load_results(folder: str | Path, database: str | None = None) -> StudyResults:
     """Read a study, its key and its store. Raises where nothing was collected yet."""
-    # Late: SQLAlchemy is an extra, and making a study needs none.
+    # Late: SQLAlchemy is an extra, and making a study needs none. And what serves pages must not know the key's reader.
+    from vivant.study.key import load_fitting_key
     from vivant.study.store import open_store
 
     loaded = load_study(folder)

@@ -8,16 +8,32 @@ from typing import Any
 
 import msgspec
 
+from vivant.analysis.reasoning.people_labels import COLUMNS, LabelRow
 from vivant.benchmarks.mime.human import FILE_NAME
 from vivant.benchmarks.mimic import judgements as pack
 from vivant.core.files import write_atomic
+from vivant.study.asking_plan import read_plan, read_probabilities, write_plan
+from vivant.study.design import Study
 from vivant.study.export.tables import write_csv_rows
 from vivant.study.judgement import StudyJudgement
-from vivant.study.make.items import MODEL, PACK, SAMPLE
+from vivant.study.make.items import LABEL, MODEL, PACK, SAMPLE
+from vivant.study.make.templates import QUEUE, SET
 from vivant.study.results import StudyResults
 
+LABELS_FILE = "labels.csv"
 MIME = "mime"
 """In `KeyLine.extra`: the question as an imported file had it."""
+MIME_URL = "mime_url"
+"""In `KeyLine.extra`: what an imported file had of the page's address."""
+PERSONAL = ("study_id", "prolific_id", "session_id")
+"""Fields of MIME's page address that tell of a person. A study keeps none of them, so they stay empty."""
+_QUESTION_FACETS = {
+    "avatar": "avatar",
+    "angle": "angle",
+    "background_config": "background",
+    "background_name": "background_name",
+}
+"""Fields of a question of MIME, and the facets that hold them. REAL's have none."""
 FOLDERS = {"MIME": "mime-cropped", "REAL": "mime-real-resized"}
 """Where the original keeps the judgements of each data set: figures of people are computed file by file."""
 
@@ -34,9 +50,8 @@ def write_mime(collected: StudyResults, out: Path) -> list[Path]:
     """`human_eval.jsonl` for each data set met."""
     lines: dict[str, list[bytes]] = {}
     for chosen, free in _iter_pages(collected):
-        facets = collected.facets(chosen.item)
-        dataset = "REAL" if facets.get("dataset") == "REAL" else "MIME"
-        line = _build_mime_line(collected, chosen, free, facets)
+        dataset = "REAL" if collected.facets(chosen.item).get("dataset") == "REAL" else "MIME"
+        line = _build_mime_line(collected, chosen, free, dataset)
         lines.setdefault(FOLDERS[dataset], []).append(msgspec.json.encode(line) + b"\n")
     paths: list[Path] = []
     for folder, folder_lines in lines.items():
@@ -60,8 +75,9 @@ def _iter_pages(collected: StudyResults) -> Iterator[tuple[StudyJudgement, Study
 
 
 def _build_mime_line(
-    collected: StudyResults, chosen: StudyJudgement, free: StudyJudgement | None, facets: Mapping[str, str]
+    collected: StudyResults, chosen: StudyJudgement, free: StudyJudgement | None, dataset: str
 ) -> dict[str, Any]:
+    facets = collected.facets(chosen.item)
     item, key = collected.items[chosen.item], collected.key_line(chosen.item)
     order = chosen.shown or tuple(range(len(item.options)))
     right = key.option if key.option is not None else 0
@@ -74,7 +90,14 @@ def _build_mime_line(
         "label": list(key.accepted),
         "distractors": [text for index, text in enumerate(item.options) if index != right],
         "mcq_label": item.options[right],
+        **{
+            name: facets[facet]
+            for name, facet in _QUESTION_FACETS.items()
+            if dataset == "MIME" and facet in facets
+        },
     }
+    address = key.extra.get(MIME_URL) or facets
+    visits = [chosen, *([free] if free is not None else [])]
     return {
         "question_i": chosen.position,
         "sample_id": question["sample_id"],
@@ -86,19 +109,19 @@ def _build_mime_line(
             "options": [item.options[index] for index in order],
             "label_idx": order.index(right),
         },
+        "count_exited_page": sum(visit.leaves for visit in visits),
         "url_data": {
+            **{name: address[name] for name in ("avatar", "angle", "background", SET) if name in address},
             "annotator": chosen.annotator,
-            **{name: facets[name] for name in ("avatar", "angle", "background") if name in facets},
+            **dict.fromkeys(PERSONAL, ""),
+            **({QUEUE: address[QUEUE]} if QUEUE in address else {}),
         },
     }
 
 
-def write_pack(collected: StudyResults, out: Path) -> list[Path]:
-    """Judgements of a pack: as `vivant mimic score` reads them, and as plain rows."""
-    packs = {line.extra[PACK] for line in collected.key.values() if PACK in line.extra}
-    if len(packs) != 1:
-        return []
-    rows = [
+def list_pack_judgements(collected: StudyResults) -> list[pack.CommentJudgement]:
+    """Every judgement of a comment that counts."""
+    return [
         pack.CommentJudgement(
             annotator=judgement.annotator,
             item=judgement.part,
@@ -111,6 +134,14 @@ def write_pack(collected: StudyResults, out: Path) -> list[Path]:
         and isinstance(judgement.answer, dict)
         and judgement.answer.get("verdict")
     ]
+
+
+def write_pack(collected: StudyResults, out: Path) -> list[Path]:
+    """Judgements of a pack: as `vivant mimic score` reads them, and as plain rows."""
+    packs = {line.extra[PACK] for line in collected.key.values() if PACK in line.extra}
+    if len(packs) != 1:
+        return []
+    rows = list_pack_judgements(collected)
     header = pack.Judges(pack=packs.pop(), kind="people", name="people")
     scored, plain = out / "pack" / "judgements.jsonl", out / "pack" / "rows.csv"
     pack.write_judgements(scored, header, rows)
@@ -131,17 +162,63 @@ def total_score(answer: Any, criteria: list[str]) -> float | None:
     return None if None in values else float(sum(value for value in values if value is not None))
 
 
-def write_scores(collected: StudyResults, out: Path) -> list[Path]:
-    """People's scores of answers, for `vivant judge-check`."""
+def find_scale(study: Study) -> tuple[float, float]:
+    """The ends of the scale of `total_score`. A criterion that only takes points off leaves the bottom where it is."""
+    chosen = [criterion for criterion in study.criteria if criterion.name == "score"] or study.criteria
+    adding = [criterion for criterion in chosen if criterion.high > 0]
+    return float(sum(c.low for c in adding)), float(sum(c.high for c in adding))
+
+
+def list_scores(collected: StudyResults) -> list[tuple[str, float, str, str]]:
+    """Sample, score, model and annotator of every rating that counts; no score lies below the scale."""
     criteria = [criterion.name for criterion in collected.loaded.study.criteria]
-    rows: list[tuple[Any, ...]] = []
+    bottom = find_scale(collected.loaded.study)[0]
+    rows: list[tuple[str, float, str, str]] = []
     for judgement in collected.iter_counted():
         score = total_score(judgement.answer, criteria) if judgement.page == "rate" else None
         if score is not None:
             key = collected.key_line(judgement.item)
             name = key.extra.get(SAMPLE, {}).get("id", judgement.item)
             model = key.extra.get(MODEL, {}).get(judgement.part, key.sources.get(judgement.part, ""))
-            rows.append((name, score, model, judgement.annotator))
+            rows.append((name, max(score, bottom), model, judgement.annotator))
+    return rows
+
+
+def asks_for_labels(collected: StudyResults) -> bool:
+    """Whether people label reasoning."""
+    return any(LABEL in line.extra for line in collected.key.values())
+
+
+def list_label_rows(collected: StudyResults) -> list[LabelRow]:
+    """Every label of reasoning that counts."""
+    rows: list[LabelRow] = []
+    for judgement in collected.iter_counted():
+        label = collected.key_line(judgement.item).extra.get(LABEL)
+        if judgement.page == "choose" and judgement.answer is not None and label is not None:
+            chosen = label["labels"][judgement.answer]
+            rows.append(LabelRow(label["key"], label["segment"], chosen, annotator=judgement.annotator))
+    return rows
+
+
+def write_label_rows(collected: StudyResults, out: Path) -> list[Path]:
+    """People's labels, for `vivant reasoning --labels` and `vivant table --corrected-by`; with the plan, if any."""
+    path = out / LABELS_FILE
+    rows = [(row.key, row.segment, "", row.label, "", row.annotator) for row in list_label_rows(collected)]
+    write_csv_rows(path, COLUMNS, rows)
+    plan = read_plan(collected.loaded.path)
+    if plan:
+        write_plan(out, plan)
+    return [path]
+
+
+def write_scores(collected: StudyResults, out: Path) -> list[Path]:
+    """People's scores of answers, for `vivant judge-check` and `vivant table --corrected-by`."""
+    chances = read_probabilities(collected.loaded.path)
+    columns = ("id", "score", "model", "annotator", *(("probability",) if chances else ()))
+    rows: list[tuple[Any, ...]] = [
+        (name, score, model, who, *((chances[name, model],) if chances else ()))
+        for name, score, model, who in list_scores(collected)
+    ]
     path = out / "human_scores.csv"
-    write_csv_rows(path, ("id", "score", "model", "annotator"), rows)
+    write_csv_rows(path, columns, rows)
     return [path]

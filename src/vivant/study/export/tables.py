@@ -67,6 +67,10 @@ def write_parquet(path: Path, values: Values, study: Study) -> None:
     columns = _list_columns(rows, study)
     kinds: dict[str, Any] = {
         "choice": polars.Int64,
+        "best": polars.Int64,
+        "worst": polars.Int64,
+        "weight": polars.Float64,
+        "failures": polars.Int64,
         "position": polars.Int64,
         "revised": polars.Int64,
         "plays": polars.Int64,
@@ -102,7 +106,7 @@ def write_tables(
     written: list[Path] = []
     for form in dict.fromkeys(forms):
         if form not in WRITERS:
-            raise unknown_name_error("format", form, WRITERS)
+            raise unknown_name_error("format", form, (*WRITERS, "label-studio", "jspsych"))
         for name, values in ((JUDGEMENTS, judgements), (PEOPLE, people)):
             path = folder / f"{name}.{form}"
             WRITERS[form](path, values, study)
@@ -128,8 +132,10 @@ def _flatten(value: StudyJudgement | StudyPerson, study: Study) -> dict[str, Any
         row["text"] = answer
     elif page == "pair":
         row["preference"] = answer
+    elif page == "best-worst" and isinstance(answer, dict):
+        row.update(best=answer.get("best"), worst=answer.get("worst"))
     elif isinstance(answer, dict):
-        row["verdict"] = answer.get("verdict")
+        row["text" if page == "follow" else "verdict"] = answer.get("text" if page == "follow" else "verdict")
         row.update({f"score_{criterion.name}": answer.get(criterion.name) for criterion in study.criteria})
     return row
 

@@ -17,15 +17,18 @@ from vivant.core.errors import DataError, MediaError, UsageError
 from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record, Sample, Text, Video
 from vivant.runs.run import Run
-from vivant.study.design import KeyLine, StudyItem, StudyPart, StudyText
+from vivant.study.default_texts import DEFAULTS
+from vivant.study.design import ItemTexts, KeyLine, StudyItem, StudyPart, StudyText
 from vivant.study.make.media_store import MediaStore
 from vivant.study.make.sources import AnsweredSample, LocatedSample, sample_key
 
 SAMPLE, ROOT, RUN, MODEL, PACK = "sample", "root", "run", "model", "pack"
 """What `KeyLine.extra` holds for exports: the sample and its media's folder; run and model of each part; the pack's
 hash."""
-REFERENCE = "Reference / 参考答案"
 
+LABEL = "label"
+"""In `KeyLine.extra`, where people label reasoning: the reply's key, its segment, and the labels in the order of the
+item's options."""
 RunAnswers = Sequence[Sequence[AnsweredSample]]
 """The answers of each run."""
 
@@ -73,7 +76,7 @@ def make_choice_items(
     """
     item_set = ItemSet()
     plain_samples = [located.sample for located in samples]
-    name_of = _choose_names(plain_samples)
+    name_of = choose_names(plain_samples)
     kept_facets = _find_quiet_facets(plain_samples, balance)
     for located in samples:
         sample = located.sample
@@ -84,7 +87,7 @@ def make_choice_items(
             item_set.leave_out("the right option is empty or repeated", sample.id)
         elif not odd_options and (len(set(texts)) < len(texts) or not all(texts)):
             item_set.leave_out("an option is empty or repeated; --keep-odd-options keeps it", sample.id)
-        elif (parts := _split_question(media, sample, located.root, item_set)) is not None:
+        elif (parts := split_question(media, sample, located.root, item_set)) is not None:
             question_text, content = parts
             order = shuffled_indices(len(texts), seed, "study", "options", sample_key(sample))
             item_set.items.append(
@@ -108,7 +111,7 @@ def make_choice_items(
     return item_set
 
 
-def _choose_names(samples: Sequence[Sample]) -> Callable[[Sample], str]:
+def choose_names(samples: Sequence[Sample]) -> Callable[[Sample], str]:
     """Items are called as their samples are; with the task before it where there are several."""
     tasks = {sample.task for sample in samples}
     if len(tasks) > 1:
@@ -139,7 +142,7 @@ def _find_quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set
     return quiet
 
 
-def _split_question(
+def split_question(
     media: MediaStore, sample: Sample, root: Path, item_set: ItemSet
 ) -> tuple[str, Any] | None:
     """The question's own words and what is looked at; None where a file is missing."""
@@ -175,35 +178,35 @@ def name_sources(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def make_rating_items(
-    runs: Sequence[Run], answers: RunAnswers, media: MediaStore, seed: int, *, reference: bool = False
+    runs: Sequence[Run], answers: RunAnswers, media: MediaStore, seed: int, *, reference: Sequence[str] = ()
 ) -> ItemSet:
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
     item_set = ItemSet()
     names = name_sources(runs)
     numbers = shuffled_indices(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
-    name_of = _choose_names([answer.sample for run_answers in answers for answer in run_answers])
+    name_of = choose_names([answer.sample for run_answers in answers for answer in run_answers])
     for number, run, run_answers in zip(numbers, runs, answers, strict=True):
         for answer in run_answers:
             name = f"{name_of(answer.sample)}@{number + 1}" if len(runs) > 1 else name_of(answer.sample)
             part = opaque_name("answer", run.manifest.fingerprint, sample_key(answer.sample))
-            item = _make_judged_item(
+            item = make_judged_item(
                 name, answer, {part: (run, answer.record)}, media, item_set, reference=reference
             )
             if item is not None:
                 facets = {**item.facets, **({"source": str(number + 1)} if len(runs) > 1 else {})}
                 item_set.items.append(msgspec.structs.replace(item, facets=facets))
-                item_set.key.append(_make_judged_key(name, answer, {part: run}, names))
+                item_set.key.append(make_judged_key(name, answer, {part: run}, names))
     return item_set
 
 
 def make_pair_items(
-    runs: Sequence[Run], answers: RunAnswers, media: MediaStore, seed: int, *, reference: bool = False
+    runs: Sequence[Run], answers: RunAnswers, media: MediaStore, seed: int, *, reference: Sequence[str] = ()
 ) -> ItemSet:
     """One item a sample that both runs answered; which run comes first is drawn."""
     item_set = ItemSet()
     names = name_sources(runs)
     others = {sample_key(answer.sample): answer for answer in answers[1]}
-    name_of = _choose_names([answer.sample for answer in answers[0]])
+    name_of = choose_names([answer.sample for answer in answers[0]])
     for answer in answers[0]:
         other = others.get(sample_key(answer.sample))
         if other is None:
@@ -219,11 +222,11 @@ def make_pair_items(
             for k in order
         }
         name = name_of(answer.sample)
-        item = _make_judged_item(name, answer, parts, media, item_set, reference=reference)
+        item = make_judged_item(name, answer, parts, media, item_set, reference=reference)
         if item is not None:
             item_set.items.append(item)
             item_set.key.append(
-                _make_judged_key(name, answer, {part: run for part, (run, _) in parts.items()}, names)
+                make_judged_key(name, answer, {part: run for part, (run, _) in parts.items()}, names)
             )
     return item_set
 
@@ -232,23 +235,33 @@ def _is_same_reply(first: Record, second: Record) -> bool:
     return first.reply.text.strip() == second.reply.text.strip() and first.reply.parts == second.reply.parts
 
 
-def _make_judged_item(
+def make_judged_item(
     name: str,
     answer: AnsweredSample,
     parts: dict[str, tuple[Run, Record]],
     media: MediaStore,
     item_set: ItemSet,
     *,
-    reference: bool,
+    reference: Sequence[str],
 ) -> StudyItem | None:
+    """A sample with the answers to judge; `reference`: the languages in which its reference is shown, or none."""
     sample = answer.sample
+    translations: dict[str, ItemTexts] = {}
     try:
         content = media.content(sample.question, answer.root)
         if sample.options:
             options = "\n".join(f"{option.name}. {option.text}" for option in sample.options)
             content = (*content, StudyText(options))
         if reference and sample.reference:
-            content = (*content, StudyText(REFERENCE), *media.content(sample.reference, answer.root))
+            reference_parts = media.content(sample.reference, answer.root)
+            labelled = [
+                (*content, StudyText(DEFAULTS.reference[language]), *reference_parts)
+                for language in reference
+            ]
+            content = labelled[0]
+            for language, other in zip(reference[1:], labelled[1:], strict=True):
+                texts = tuple(part.text for part in other if isinstance(part, StudyText))
+                translations[language] = ItemTexts(content=texts)
         judged = tuple(
             StudyPart(id=part, content=media.content(_list_answer_parts(record), answer.root, run.dir.path))
             for part, (run, record) in parts.items()
@@ -257,14 +270,16 @@ def _make_judged_item(
         item_set.leave_out("a file cannot be used", f"'{sample.id}': {error}")
         return None
     group = opaque_name(sample.cluster or sample_key(sample))
-    return StudyItem(id=name, group=group, content=content, parts=judged, facets=dict(sample.facets))
+    return StudyItem(
+        id=name, group=group, content=content, parts=judged, facets=dict(sample.facets), translations=translations
+    )  # fmt: skip
 
 
 def _list_answer_parts(record: Record) -> Iterable[Any]:
     return record.reply.parts or (Text(record.reply.text),)
 
 
-def _make_judged_key(
+def make_judged_key(
     name: str, answer: AnsweredSample, runs: dict[str, Run], names: dict[str, str]
 ) -> KeyLine:
     return KeyLine(
@@ -279,9 +294,17 @@ def _make_judged_key(
 
 
 def make_comment_items(
-    pack: Pack, key: Key | None, media: MediaStore, limit: int | None, seed: int
+    pack: Pack,
+    key: Key | None,
+    media: MediaStore,
+    limit: int | None,
+    seed: int,
+    only: frozenset[str] | None = None,
 ) -> ItemSet:
-    """One item a video with all of its comments. Without the pack's key, nothing here knows who wrote them."""
+    """One item a video with all of its comments. Without the pack's key, nothing here knows who wrote them.
+
+    The study's key also names who wrote the comments that nobody is asked about, for a correction of judges.
+    """
     item_set = ItemSet()
     root = Path(pack.header.root)
     comments: dict[str, list[StudyPart]] = {}
@@ -289,23 +312,26 @@ def make_comment_items(
         comments.setdefault(entry.video, []).append(
             StudyPart(id=entry.item, content=(StudyText(entry.text.strip() or "…"),))
         )
-    kept_facets = set(sample_ids(list(comments), limit or len(comments), seed, "study"))
+    open_ = [video for video in comments if only is None or video in only]
+    chosen = set(sample_ids(open_, limit or len(open_), seed, "study"))
     for video in pack.videos():
-        if video.video not in kept_facets:
+        parts = tuple(comments[video.video])
+        sources = {}
+        if key is not None:
+            sources = {part.id: key.header.sources[key.entries[part.id].source].name for part in parts}
+        line = KeyLine(item=video.video, sources=sources, extra={PACK: pack.header.pack})
+        if video.video not in chosen:
+            item_set.key += [line] if sources else []
             continue
         title = (StudyText(video.title),) if video.title else ()
         try:
             content = (*title, *media.content((Video(video.file),), root))
         except MediaError as error:
             item_set.leave_out("a file cannot be used", f"'{video.video}': {error}")
+            item_set.key += [line] if sources else []
             continue
-        parts = tuple(comments[video.video])
-        facets = {"platform": video.platform or "unknown", "language": video.language or "unknown"}
-        item_set.items.append(StudyItem(id=video.video, content=content, parts=parts, facets=facets))
-        sources = {}
-        if key is not None:
-            sources = {part.id: key.header.sources[key.entries[part.id].source].name for part in parts}
-        item_set.key.append(KeyLine(item=video.video, sources=sources, extra={PACK: pack.header.pack}))
+        item_set.items.append(StudyItem(id=video.video, content=content, parts=parts, facets=video.facets))
+        item_set.key.append(line)
     if not item_set.items:
         raise DataError(f"{pack.path}: none of its videos is in {root}; give the pack its data's folder back")
     return item_set

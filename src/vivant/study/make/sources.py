@@ -38,11 +38,17 @@ class SampleSelection(Struct, frozen=True, kw_only=True):
     where: tuple[str, ...] = ()
     limit: int | None = None
     seed: int = 0
+    only: frozenset[str] | None = None
+    """Keys of the samples to choose from; None: all."""
 
     def ids(self, samples: Sequence[Sample], name: str) -> set[str]:
         """Keys (task and id) of the samples that stay."""
         conditions = parse_where(self.where, samples)
         keys = [sample_key(sample) for sample in samples if matches(sample, conditions)]
+        if self.only is not None:
+            keys = [key for key in keys if key in self.only]
+            if not keys:
+                raise UsageError("None of the chosen samples is there")
         if not keys:
             raise UsageError(f"No sample is left after --where {' '.join(self.where) or '(none)'}")
         return set(keys if self.limit is None else sample_ids(keys, self.limit, self.seed, name))

@@ -20,9 +20,8 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.metrics.paired import holm
-from vivant.metrics.text import normalise_text
+from vivant.study.attention import expected_answers, passes_check
 from vivant.study.judgement import StudyJudgement
-from vivant.study.key import expected_answers
 from vivant.study.report.measures import PREFERENCES
 from vivant.study.report.ranks import NO_RANKS, Tests, compute_rank_tests
 from vivant.study.results import StudyResults
@@ -32,6 +31,8 @@ FAST = 1 / 3
 """An annotator whose median time is below this share of the median annotator's is marked."""
 MUCH_AWAY = 0.25
 """Somebody who is elsewhere for more than this share of the time is marked."""
+RATED = ("rating", "sliders")
+"""Kinds in which people are compared by ranks."""
 ENOUGH = 8
 """Equal answers below this number are no sign of anything."""
 
@@ -92,7 +93,7 @@ def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStati
     times = _median_seconds(judgements)
     passed = _count_checks(collected)
     attention = _measure_attention(judgements)
-    ranks = compute_rank_tests(collected, judgements) if collected.loaded.study.kind == "rating" else None
+    ranks = compute_rank_tests(collected, judgements) if collected.loaded.study.kind in RATED else None
     matches = sum(sum(outcome.alike) for outcome in outcomes.values())
     compared = sum(len(outcome.alike) for outcome in outcomes.values())
     rough = [
@@ -301,15 +302,7 @@ def _count_checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
     counts: dict[str, tuple[int, int]] = {}
     for (name, item), answered in answers.items():
         wanted = expected_answers(collected.items[item], collected.key_line(item))
-        good = all(_is_expected(answered.get(field), answer) for field, answer in wanted.items())
+        good = passes_check(answered, wanted)
         passed, met = counts.get(name, (0, 0))
         counts[name] = (passed + good, met + 1)
     return counts
-
-
-def _is_expected(answer: Any, expected: Any) -> bool:
-    if isinstance(expected, dict):
-        return isinstance(answer, dict) and all(answer.get(name) == value for name, value in expected.items())
-    if isinstance(expected, str) and isinstance(answer, str):
-        return normalise_text(expected) == normalise_text(answer)
-    return bool(answer == expected)

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from vivant.analysis.reasoning.people_labels import ANSWER
 from vivant.benchmarks.mimic.packs import HUMAN
 from vivant.metrics.agreement import Level
+from vivant.metrics.spans import overlap
 from vivant.metrics.text import normalise_text
 from vivant.study.export.native import total_score
 from vivant.study.judgement import StudyJudgement
+from vivant.study.make.items import LABEL
 from vivant.study.results import StudyResults
 
 PREFERENCES = ("first", "second", "tie")
@@ -28,6 +31,7 @@ class MeasuredValue(Struct, frozen=True, kw_only=True):
     value: float
     source: str = ""
     """Who made what was judged, where the key says so."""
+    weight: float = 1.0
 
 
 class StudyMeasure(Struct, frozen=True, kw_only=True):
@@ -63,6 +67,10 @@ def compute_measures(collected: StudyResults, judgements: Iterable[StudyJudgemen
         "blind-comments": _comments,
         "rating": _ratings,
         "pairwise": _pairs,
+        "best-worst": _best_worst,
+        "sliders": _ratings,
+        "spans": _spans,
+        "free-follow-up": _follow_ups,
     }
     measures = builders[collected.loaded.study.kind](collected, list(judgements))
     return [measure for measure in measures if measure.values]
@@ -78,6 +86,7 @@ def _value(
         cluster=collected.cluster(judgement.item),
         value=value,
         source=source,
+        weight=collected.weights.get(judgement.item, 1.0),
     )
 
 
@@ -85,9 +94,15 @@ def _choices(collected: StudyResults, judgements: list[StudyJudgement]) -> Itera
     right: list[MeasuredValue] = []
     chances: list[float] = []
     free_answers: list[MeasuredValue] = []
+    labels: dict[str, list[MeasuredValue]] = {}
     for judgement in judgements:
         key = collected.key_line(judgement.item)
-        if judgement.page == "choose" and judgement.answer is not None and key.option is not None:
+        if judgement.page == "choose" and judgement.answer is not None and LABEL in key.extra:
+            what = "kind" if key.extra[LABEL]["segment"] == ANSWER else "rests on"
+            for place, name in enumerate(key.extra[LABEL]["labels"]):
+                chosen = _value(collected, judgement, float(judgement.answer == place))
+                labels.setdefault(f"{what}: {name}", []).append(chosen)
+        elif judgement.page == "choose" and judgement.answer is not None and key.option is not None:
             right.append(_value(collected, judgement, float(judgement.answer == key.option)))
             chances.append(1 / len(collected.items[judgement.item].options))
         elif judgement.page == "free" and judgement.answer is not None and key.accepted:
@@ -97,6 +112,8 @@ def _choices(collected: StudyResults, judgements: list[StudyJudgement]) -> Itera
             )
     chance = sum(chances) / len(chances) if chances else None
     yield _share("accuracy", "Right choices, %", right, chance)
+    for name, values in labels.items():
+        yield _share(name, f"Label “{name}”, %", values)
     yield _share("free", "Free answers that are an accepted text word for word, %", free_answers)
 
 
@@ -181,6 +198,54 @@ def _pairs(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterato
     yield _share("ties", "Ties, %", ties)
 
 
+def _best_worst(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    """For each source: how often it is best less how often it is worst."""
+    values: list[MeasuredValue] = []
+    for judgement in judgements:
+        if judgement.page != "best-worst" or not isinstance(judgement.answer, dict):
+            continue
+        sources = collected.key_line(judgement.item).sources
+        for index, part in enumerate(collected.items[judgement.item].parts):
+            score = (judgement.answer.get("best") == index) - (judgement.answer.get("worst") == index)
+            values.append(_value(collected, judgement, float(score), sources.get(part.id, "")))
+    values = [value for value in values if value.source]
+    yield StudyMeasure(
+        name="best-worst", title="Best less worst, −1 to 1", values=tuple(values), chance=0.0, low=-1, high=1
+    )
+
+
+def _spans(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    """Seconds marked, and how far two people mark the same ones."""
+    marks: dict[str, list[StudyJudgement]] = {}
+    for judgement in judgements:
+        if judgement.page == "spans" and isinstance(judgement.answer, list):
+            marks.setdefault(judgement.item, []).append(judgement)
+    seconds = [
+        _value(collected, judgement, sum(end - start for start, end in judgement.answer))
+        for group in marks.values()
+        for judgement in group
+    ]
+    overlaps = []
+    for group in marks.values():
+        for judgement in group:
+            others = [overlap(judgement.answer, other.answer) for other in group if other is not judgement]
+            if others:
+                overlaps.append(_value(collected, judgement, sum(others) / len(others)))
+    yield _share("overlap", "Overlap with what others mark, %", overlaps, binary=False)
+    yield StudyMeasure(name="seconds marked", title="Seconds marked", values=tuple(seconds))
+
+
+def _follow_ups(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    yield from (measure for measure in _choices(collected, judgements) if measure.name == "free")
+    scales: dict[str, list[MeasuredValue]] = {c.name: [] for c in collected.loaded.study.criteria}
+    for judgement in judgements:
+        if judgement.page == "follow" and isinstance(judgement.answer, dict):
+            for name, column in scales.items():
+                if isinstance(judgement.answer.get(name), int | float):
+                    column.append(_value(collected, judgement, float(judgement.answer[name])))
+    yield from _criteria(collected, scales)
+
+
 def code_answers(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[CodedAnswers]:
     """The answers as numbers: the same for the same answer to the same unit, whatever the order shown."""
     kind = collected.loaded.study.kind
@@ -196,6 +261,10 @@ def code_answers(collected: StudyResults, judgements: Iterable[StudyJudgement]) 
             add("Option", "nominal", judgement, float(judgement.answer))
         elif judgement.page == "pair" and judgement.answer in PREFERENCES:
             add("Preference", "nominal", judgement, float(PREFERENCES.index(judgement.answer)))
+        elif judgement.page == "best-worst" and isinstance(judgement.answer, dict):
+            for end in ("best", "worst"):
+                if judgement.answer.get(end) is not None:
+                    add(end.capitalize(), "nominal", judgement, float(judgement.answer[end]))
         elif isinstance(judgement.answer, dict):
             if judgement.answer.get("verdict") in VERDICTS:
                 add("Verdict", "nominal", judgement, float(VERDICTS.index(judgement.answer["verdict"])))

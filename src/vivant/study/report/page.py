@@ -30,6 +30,7 @@ def build_page(report: StudyReport) -> str:
             "facets", "By facet", by_facet or [Paragraph("There is no facet with two to twelve values.")]
         ),
         Section("agreement", "Agreement", [TableBlock(report.agreement, caption=False)]),
+        Section("power", "How many more", [TableBlock(report.power, caption=False)]),
         Section("times", "Time", [TableBlock(report.times)]),
         Section("people", "People", people),
         Section("exclusions", "Exclusions", [TableBlock(report.exclusions, caption=False)]),
@@ -70,5 +71,6 @@ def write_page(report: StudyReport, out: Path) -> None:
 
 def list_tables(report: StudyReport) -> Sequence[Table]:
     """What the terminal shows, in its order."""
-    tables = [report.progress, report.results, *report.facets, report.agreement, report.times, report.people]
+    tables = [report.progress, report.results, *report.facets, report.agreement, report.power, report.times]
+    tables.append(report.people)
     return [*tables, report.exclusions] + ([report.questions] if report.questions.body else [])

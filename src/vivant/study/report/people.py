@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vivant.core.table import Cell, Table
+from vivant.study.balance import list_judged
 from vivant.study.report.annotators import AnnotatorStatistics
 from vivant.study.results import StudyResults
 
@@ -16,7 +17,7 @@ SHORT = 12
 def build_progress_table(collected: StudyResults) -> Table:
     """How far the study is."""
     study = collected.loaded.study
-    judged_items = [item for item in collected.loaded.items if not item.check]
+    judged_items = list_judged(collected.loaded.items)
     finished = {(judgement.annotator, judgement.item) for judgement in collected.iter_counted()}
     with_excluded = {
         (judgement.annotator, judgement.item) for judgement in collected.iter_counted(excluded=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from vivant.core.table import Table
-from vivant.study.report.annotators import AnnotatorStatistics, compute_annotator_statistics
+from vivant.study.report.annotators import RATED, AnnotatorStatistics, compute_annotator_statistics
 from vivant.study.report.people import (
     SHORT,
     build_annotator_table,
@@ -15,6 +15,7 @@ from vivant.study.report.people import (
     build_progress_table,
     build_question_table,
 )
+from vivant.study.report.power import build_power_table
 from vivant.study.report.tables import (
     build_agreement_table,
     build_facet_tables,
@@ -33,6 +34,7 @@ class StudyReport(Struct, frozen=True, kw_only=True):
     results: Table
     facets: tuple[Table, ...]
     agreement: Table
+    power: Table
     times: Table
     people: Table
     questions: Table
@@ -51,8 +53,9 @@ def build_study_report(collected: StudyResults, by: Sequence[str] = ()) -> Study
         results=results,
         facets=tuple(build_facet_tables(collected, by)),
         agreement=agreement,
+        power=build_power_table(collected),
         times=times,
-        people=build_annotator_table(everybody, ratings=collected.loaded.study.kind == "rating"),
+        people=build_annotator_table(everybody, ratings=collected.loaded.study.kind in RATED),
         questions=build_question_table(collected),
         exclusions=build_exclusion_table(collected),
     )

@@ -33,7 +33,15 @@ MOST_VALUES = 12
 def compute_mean(measure: StudyMeasure, values: Sequence[MeasuredValue]) -> tuple[float, Interval | None]:
     """The mean on the table's scale, with an interval that counts items' groups and people."""
     column = np.array([value.value for value in values], np.float64)
-    shares = measure.binary or (measure.scale == 100 and bool(np.isin(column, (0.0, 1.0)).all()))
+    weights = np.array([value.weight for value in values], np.float64)
+    weighted = bool((weights != weights[0]).any())
+    if weighted:
+        # Linearised: the mean of these is the weighted mean, and they vary as it does.
+        centre = float(np.average(column, weights=weights))
+        column = centre + weights / weights.mean() * (column - centre)
+    shares = (not weighted and measure.binary) or (
+        measure.scale == 100 and bool(np.isin(column, (0.0, 1.0)).all())
+    )
     if not shares and (column == column[0]).all():
         # Equal values would give an interval without width, which is no certainty.
         return float(column[0]) * measure.scale, None
@@ -60,7 +68,7 @@ def build_result_table(collected: StudyResults) -> Table:
     for measure in compute_measures(collected, collected.iter_counted()):
         if body:
             rules.append(len(body))
-        for source, values in _group_by_source(measure.values):
+        for source, values in group_by_source(measure.values):
             mean, interval = compute_mean(measure, values)
             methods |= {interval.method} if interval else set()
             same = [v for v in every[measure.name].values if not source or v.source == source]
@@ -101,7 +109,8 @@ def _format_result_note(collected: StudyResults, has_results: bool, methods: set
     return f"Nothing can be measured without the key: {collected.loaded.path / KEY_FILE} says what is right."
 
 
-def _group_by_source(values: Sequence[MeasuredValue]) -> Iterator[tuple[str, list[MeasuredValue]]]:
+def group_by_source(values: Sequence[MeasuredValue]) -> Iterator[tuple[str, list[MeasuredValue]]]:
+    """The values of each source, the highest mean first."""
     sources = sorted({value.source for value in values})
     if len(sources) == 1:
         yield sources[0], list(values)
@@ -159,7 +168,7 @@ def _build_facet_table(
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for label in sorted(groups, key=natural):
-        for source, values in _group_by_source(groups[label]):
+        for source, values in group_by_source(groups[label]):
             mean, interval = compute_mean(measure, values)
             title = f"{label} · {source}" if source else label
             body.append(

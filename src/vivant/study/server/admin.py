@@ -16,6 +16,7 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Redire
 from starlette.routing import Route
 
 from vivant.core.errors import UsageError
+from vivant.study.balance import list_judged
 from vivant.study.export.tables import JUDGEMENTS, PEOPLE, WRITERS
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.loading import list_media
@@ -23,7 +24,7 @@ from vivant.study.server.context import StudyContext
 from vivant.study.server.errors import PageRefusedError, read_form
 from vivant.study.server.media import respond_with_media
 from vivant.study.server.tokens import ADMIN_COOKIE, ADMIN_HOURS
-from vivant.study.store import StudyProgress
+from vivant.study.store import StudyProgress, people
 from vivant.web.security import same_secret
 
 _REASON = 500
@@ -38,6 +39,7 @@ def routes(context: StudyContext) -> list[Route]:
     return [
         Route("/admin", pages.show_overview),
         Route("/admin/progress", pages.report_progress),
+        Route("/admin/analysis", pages.show_analysis),
         Route("/admin/item/{number}", pages.show_item),
         Route("/admin/media/{number}/{file}", pages.show_media),
         Route("/admin/person/{annotator}", pages.show_person),
@@ -53,7 +55,7 @@ class AdminPages:
     def __init__(self, context: StudyContext) -> None:
         self._context, self._store, self._settings = context, context.store, context.settings
         self._home = f"{context.settings.root}/admin"
-        self._item_ids = [item.id for item in context.loaded.items if not item.check]
+        self._item_ids = [item.id for item in list_judged(context.loaded.items)]
 
     # ── the session ──
 
@@ -73,7 +75,7 @@ class AdminPages:
         fields = await read_form(request)
         if not same_secret(fields.get("token", ""), self._settings.admin_token):
             status = 403 if self._context.limits.wrong.take() else 429
-            return HTMLResponse(self._context.render("admin_login.html", wrong=True), status)
+            return HTMLResponse(self._context.render(request, "admin_login.html", wrong=True), status)
         until = int(self._store.clock()) + ADMIN_HOURS * 3600
         response = RedirectResponse(self._home, 303)
         response.set_cookie(
@@ -86,7 +88,7 @@ class AdminPages:
     def _render(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
         form = self._context.tokens.admin_form(request.cookies.get(ADMIN_COOKIE, ""))
         title = next(iter(self._context.study.title.values()))
-        return HTMLResponse(self._context.render(template, form=form, title=title, **values), status)
+        return HTMLResponse(self._context.render(request, template, form=form, title=title, **values), status)
 
     # ── looking ──
 
@@ -100,13 +102,13 @@ class AdminPages:
         try:
             self._check_session(request)
         except PageRefusedError:
-            return HTMLResponse(self._context.render("admin_login.html", wrong=False))
+            return HTMLResponse(self._context.render(request, "admin_login.html", wrong=False))
         progress = self._store.progress(self._item_ids)
         counts = {line.item: line for line in progress.items}
         items = [
             {"number": number, "item": item, "count": counts[item.id]}
             for number, item in enumerate(self._context.loaded.items)
-            if not item.check
+            if item.id in counts
         ]
         return self._render(
             request, "admin.html", status, now=_count(progress), items=items, people=list(self._list_people()),
@@ -119,7 +121,7 @@ class AdminPages:
         done = {line.item: line.finished for line in progress.items}
         lines: dict[tuple[str, str], list[int]] = {}
         for item in self._context.loaded.items:
-            for facet in self._context.study.balance if not item.check else ():
+            for facet in self._context.study.balance if item.id in done else ():
                 line = lines.setdefault((facet, item.facets.get(facet, "")), [0, 0])
                 line[0] += done[item.id]
                 line[1] += progress.target
@@ -141,6 +143,29 @@ class AdminPages:
                 "judged": len(done.get(person.annotator, ())),
                 "seconds": statistics.median(seconds) if seconds else None,
             }
+
+    def show_analysis(self, request: Request) -> Response:
+        """Agreement, power, times and people to be looked at, as far as they need no key."""
+        self._check_session(request)
+        # Late: what computes figures is not needed to serve participants.
+        from vivant.core.table import format_cell
+        from vivant.study.report.page import list_tables
+        from vivant.study.report.study import build_study_report
+        from vivant.study.results import StudyResults
+
+        people = {person.annotator: person for person in self._store.people()}
+        collected = StudyResults(self._context.loaded, {}, people, tuple(self._store.judgements()))
+        report = build_study_report(collected)
+        tables = [
+            {
+                "title": table.title,
+                "columns": table.columns,
+                "rows": [[format_cell(cell, table.decimals) for cell in row] for row in table.body],
+                "notes": table.notes,
+            }
+            for table in list_tables(report)
+        ]
+        return self._render(request, "admin_analysis.html", tables=tables, findings=report.findings)
 
     def show_item(self, request: Request) -> Response:
         """One item and all judgements of it."""
@@ -181,7 +206,7 @@ class AdminPages:
     # ── acting ──
 
     async def act(self, request: Request) -> Response:
-        """Pause, resume, more places, exclude, reinstate, leave."""
+        """Pause, resume, more places, exclude, reinstate, release places, leave."""
         fields = await read_form(request)
         return await run_in_threadpool(self._act, request, request.path_params["action"], fields)
 
@@ -200,6 +225,8 @@ class AdminPages:
                 if action == "exclude" and not 0 < len(reason) <= _REASON:
                     raise UsageError(f"An exclusion needs a reason of at most {_REASON} characters")
                 self._store.exclude(fields.get("annotator", ""), reason)
+            elif action == "release":
+                people.release(self._store, fields.get("annotator", ""), "said by the organiser")
             elif action == "logout":
                 self._store.count_up(_LOGOUTS)
                 response.delete_cookie(ADMIN_COOKIE, path=self._home)

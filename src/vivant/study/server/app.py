@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Scope
 
 from vivant.core.errors import MediaError
+from vivant.core.structs import learn_structs
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import admin, participant
 from vivant.study.server.context import ServerSettings, StudyContext
@@ -19,7 +23,11 @@ from vivant.study.server.errors import PageRefusedError
 from vivant.study.server.guard import RequestGuard
 from vivant.study.server.limits import RateLimits
 from vivant.study.store import StoreUnavailableError, StudyStore
+from vivant.study.store.removal import delete_expired
 from vivant.web.pages import static_route
+
+_HOUR = 3600.0
+logger = logging.getLogger("vivant")
 
 
 def create_app(
@@ -37,18 +45,22 @@ def create_app(
         settings: how it is served.
         limits: how often it may be asked.
     """
+    learn_structs()
     settings = settings or ServerSettings()
     context = StudyContext(loaded, store, settings, limits or RateLimits())
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        keeper = asyncio.create_task(_delete_expired(context)) if loaded.study.retention_days else None
         yield
+        if keeper is not None:
+            keeper.cancel()
         store.close()
 
     app = Starlette(
         routes=[
-            static_route("vivant.study.server"),
             *participant.routes(context),
+            static_route("vivant.study.server"),
             *(admin.routes(context) if settings.admin_token else ()),
         ],
         exception_handlers=_exception_handlers(context),
@@ -59,6 +71,20 @@ def create_app(
         return _render_refusal(context, Request(scope), "bad_request", status, text)
 
     return RequestGuard(app, root=settings.root, origin=settings.origin, refuse=refuse)
+
+
+async def _delete_expired(context: StudyContext) -> None:
+    """Delete what is older than the study keeps it, at the start and every hour."""
+    days = context.study.retention_days
+    assert days is not None
+    while True:
+        try:
+            names = await run_in_threadpool(delete_expired, context.store, days)
+            if names:
+                logger.info("%d people were deleted, %d days after their last sign of life", len(names), days)
+        except StoreUnavailableError as error:
+            context.warn(str(error))
+        await asyncio.sleep(_HOUR)
 
 
 Handler = Callable[[Request, Exception], Awaitable[Response]]

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup
@@ -16,14 +17,17 @@ from starlette.responses import HTMLResponse, Response
 
 from vivant.study.design import LocalizedText, StudyItem
 from vivant.study.loading import LoadedStudy
-from vivant.study.server.interface import InterfaceTexts, choose_language, load_interfaces
+from vivant.study.platforms import PlatformIds
+from vivant.study.server.fixed_texts import fixed_environment
+from vivant.study.server.interface import AdminTexts, InterfaceTexts, choose_language, load_interfaces
 from vivant.study.server.limits import RateLimits
-from vivant.study.server.tokens import COOKIE, Tokens
+from vivant.study.server.tokens import COOKIE, IDS_COOKIE, Tokens
 from vivant.study.store import StudyStore
 from vivant.web.pages import page_environment
 
 logger = logging.getLogger("vivant")
 
+_PACKAGE = "vivant.study.server"
 _QUIET = 10.0
 """Seconds between two equal lines to the operator."""
 
@@ -54,9 +58,27 @@ class StudyContext:
         self.items: Mapping[str, StudyItem] = loaded.by_id
         self.tokens = Tokens(store.secret)
         self.texts = load_interfaces(loaded.path, loaded.study.languages)
+        self._admin_texts = AdminTexts(loaded.path)
         self._warned: dict[str, float] = {}
         self._warning = threading.Lock()
-        self._templates = page_environment("vivant.study.server")
+        self._templates = page_environment(_PACKAGE)
+        self._page_templates = {
+            name: fixed_environment(
+                _PACKAGE,
+                t,
+                {
+                    "root": settings.root,
+                    "title": translate(loaded.study.title, t),
+                    "too_long": t("too_long", limit=loaded.study.free_text_limit),
+                    "free_help": t("free_help", limit=loaded.study.free_text_limit),
+                },
+            )
+            for name, t in self.texts.items()
+        }
+        for environment in self._page_templates.values():
+            # The first participant is not to wait for it.
+            environment.get_template("item.html")
+        self._languages = [self.texts[name] for name in loaded.study.languages]
         # Raw HTML in a text is shown, not obeyed; links lead only where a browser may safely go.
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._rendered: dict[str, Markup] = {}
@@ -93,10 +115,12 @@ class StudyContext:
     ) -> Response:
         """A page in a language."""
         t = self.texts[self.language(request, language)]
-        html = self._templates.get_template(template).render(
-            t=t, root=self.settings.root, title=translate(self.study.title, t), preview=self.settings.preview,
-            languages=[self.texts[name] for name in self.study.languages], translate=lambda text: translate(text, t),
-            **{"form": "", "can_withdraw": False, "done": None, "total": 0, **values},
+        html = self._page_templates[t.language].get_template(template).render(
+            {
+                "t": t, "root": self.settings.root, "preview": self.settings.preview, "languages": self._languages,
+                "translate": lambda text: translate(text, t), "form": "", "can_withdraw": False, "done": None,
+                "total": 0, **values,
+            }
         )  # fmt: skip
         return HTMLResponse(html, status)
 
@@ -114,20 +138,35 @@ class StudyContext:
         t = self.texts[self.language(request, language)]
         return self.page(
             request, "notice.html", language=language, status=status, heading=t(f"{what}_title"),
-            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", **values},
+            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", "code": "", **values},
         )  # fmt: skip
 
-    def render(self, template: str, **values: Any) -> str:
-        """A page of the researcher's."""
+    def render(self, request: Request, template: str, **values: Any) -> str:
+        """A page of the researcher's, in the browser's language."""
+        language = self._admin_texts.choose(request.headers.get("accept-language", ""))
         return self._templates.get_template(template).render(
-            root=self.settings.root, preview=self.settings.preview, **values
-        )
+            root=self.settings.root, preview=self.settings.preview, language=language,
+            a=lambda text: self._admin_texts.translate(language, text), **values,
+        )  # fmt: skip
 
     # ── sessions ──
 
     def participant(self, request: Request) -> int | None:
         """Whose session a request belongs to."""
         return self.tokens.participant(request.cookies.get(COOKIE, ""))
+
+    def set_platform_ids(self, response: Response, ids: PlatformIds) -> None:
+        """Let the browser keep what the platform's return links need; the server keeps hashes alone."""
+        value = urlencode({"p": ids.participant, "s": ids.study, "v": ids.session})
+        response.set_cookie(
+            IDS_COOKIE, value, max_age=60 * 86400, path=self.settings.root or "/", httponly=True, samesite="lax",
+            secure=self.settings.secure,
+        )  # fmt: skip
+
+    def platform_ids(self, request: Request) -> PlatformIds:
+        """The identifiers that this browser came with; empty ones where it came with none."""
+        values = dict(parse_qsl(request.cookies.get(IDS_COOKIE, "")[:2000]))
+        return PlatformIds(values.get("p", ""), values.get("s", ""), values.get("v", ""))
 
     def set_session(self, response: Response, participant: int) -> None:
         """Let a browser be this participant's."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivant.study.design import Page, Study, StudyCriterion, StudyItem
 
 VERDICTS = ("human", "ai")
+_DAY = 86400.0
+_LONGEST_SPANS = 5000
+_LONG_SCALE = 12
+"""Steps from which a scale is a slider."""
 REALISM = StudyCriterion(name="realism", text={}, low=0, high=5)
 
 
@@ -30,6 +34,11 @@ def list_scales(study: Study) -> tuple[StudyCriterion, ...]:
     return study.criteria
 
 
+def is_slider(scale: StudyCriterion) -> bool:
+    """Whether a scale is too long for a button a step."""
+    return scale.high - scale.low >= _LONG_SCALE
+
+
 def read_answers(
     study: Study,
     item: StudyItem,
@@ -47,12 +56,21 @@ def read_answers(
     filled = {name: value for name, value in fields.items() if value != ""}
     if page == "free":
         return _read_text(study, filled, complete=complete)
+    if page == "spans":
+        return _read_spans(filled, complete=complete)
     if complete and set(filled) != expected:
         raise IncompleteError("answer_missing")
     if page == "choose":
         return {"": order[_read_number(filled["choice"], 0, len(order) - 1)]} if filled else {}
     if page == "pair":
         return {"": _read_side(filled["choice"], order)} if filled else {}
+    if page == "best-worst":
+        ends = {name: order[_read_number(value, 0, len(order) - 1)] for name, value in filled.items()}
+        if complete and ends["best"] == ends["worst"]:
+            raise IncompleteError("best_is_worst")
+        return {"": ends} if ends else {}
+    if page == "follow":
+        return _read_follow_up(study, filled, complete=complete)
     answers: dict[str, Any] = {}
     limits = {criterion.name: criterion for criterion in list_scales(study)}
     for name, value in filled.items():
@@ -65,8 +83,10 @@ def read_answers(
             answer["verdict"] = value
         else:
             criterion = limits[field.removeprefix("scale.")]
-            answer[criterion.name] = _read_number(value, criterion.low, criterion.high)
-    return answers
+            number = _read_scale(value, criterion, complete=complete)
+            if number is not None:
+                answer[criterion.name] = number
+    return {part: answer for part, answer in answers.items() if answer}
 
 
 def list_fields(study: Study, item: StudyItem, page: Page) -> set[str]:
@@ -75,6 +95,12 @@ def list_fields(study: Study, item: StudyItem, page: Page) -> set[str]:
         return {"text"}
     if page in ("choose", "pair"):
         return {"choice"}
+    if page == "best-worst":
+        return {"best", "worst"}
+    if page == "spans":
+        return {"spans", "nothing"}
+    if page == "follow":
+        return {"text", *(f"scale.{scale.name}.0" for scale in study.criteria)}
     names = {
         f"scale.{scale.name}.{index}" for scale in list_scales(study) for index in range(len(item.parts))
     }
@@ -94,6 +120,15 @@ def fill_fields(
     if "" in answers and page == "pair" and answers[""] is not None:
         side = answers[""]
         return {"choice": side if side == "tie" else str(order.index(("first", "second").index(side)))}
+    if page == "best-worst":
+        ends = answers.get("") or {}
+        return {name: str(order.index(value)) for name, value in ends.items()}
+    if page == "spans":
+        spans = answers.get("")
+        return {"spans": format_spans(spans or []), "nothing": "yes" if spans == [] else ""}
+    if page == "follow":
+        follow = answers.get("") or {}
+        return {name if name == "text" else f"scale.{name}.0": str(value) for name, value in follow.items()}
     fields = {}
     for index, part in enumerate(order):
         for name, value in (answers.get(item.parts[part].id) or {}).items() if item.parts else ():
@@ -117,11 +152,77 @@ def _read_text(study: Study, filled: Mapping[str, str], *, complete: bool) -> di
     return {"": text}
 
 
+def _read_follow_up(study: Study, filled: Mapping[str, str], *, complete: bool) -> dict[str, Any]:
+    answer: dict[str, Any] = {}
+    limits = {f"scale.{scale.name}.0": scale for scale in study.criteria}
+    for name, value in filled.items():
+        if name == "text":
+            answer.update(text=_read_text(study, {"text": value}, complete=True)[""])
+        else:
+            number = _read_scale(value, limits[name], complete=complete)
+            if number is not None:
+                answer[limits[name].name] = number
+    return {"": answer} if answer else {}
+
+
+def _read_spans(filled: Mapping[str, str], *, complete: bool) -> dict[str, Any]:
+    """Seconds of a video: `12.5-15, 1:02-1:04`; an empty list where nothing in it shows what is looked for."""
+    text = filled.get("spans", "")
+    if filled.get("nothing", "yes") != "yes" or len(text) > _LONGEST_SPANS:
+        raise ForgedError("no such mark")
+    if "nothing" in filled and not text.strip():
+        return {"": []}
+    try:
+        spans = sorted(_read_span(entry) for entry in text.replace(";", ",").split(",") if entry.strip())
+    except ValueError:
+        raise IncompleteError("spans_unclear") from None
+    if "nothing" in filled:
+        raise IncompleteError("spans_and_nothing")
+    if not spans:
+        if complete:
+            raise IncompleteError("answer_missing")
+        return {}
+    return {"": [list(span) for span in spans]}
+
+
+def _read_span(entry: str) -> tuple[float, float]:
+    start, end = (_read_time(part) for part in entry.replace("–", "-").split("-"))
+    if not 0 <= start < end < _DAY:
+        raise ValueError(entry)
+    return start, end
+
+
+def _read_time(text: str) -> float:
+    seconds = 0.0
+    for part in text.strip().split(":"):
+        if not part.replace(".", "", 1).isdecimal() or not part.isascii():
+            raise ValueError(text)
+        seconds = seconds * 60 + float(part)
+    return round(seconds, 2)
+
+
+def format_spans(spans: Sequence[Sequence[float]]) -> str:
+    """Spans as the field holds them."""
+    return ", ".join(f"{start:g}-{end:g}" for start, end in spans)
+
+
 def _read_number(value: str, low: int, high: int) -> int:
     bare = value.removeprefix("-")
     if not (bare.isascii() and bare.isdecimal()) or len(bare) > 9 or not low <= int(value) <= high:
         raise ForgedError("no such place")
     return int(value)
+
+
+def _read_scale(value: str, criterion: StudyCriterion, *, complete: bool) -> int | None:
+    """A value of a scale. Beside a slider people type: what is off the scale is not kept, and not taken as complete."""
+    try:
+        return _read_number(value, criterion.low, criterion.high)
+    except ForgedError:
+        if not is_slider(criterion):
+            raise
+    if complete:
+        raise IncompleteError("off_scale")
+    return None
 
 
 def _read_side(value: str, order: tuple[int, ...]) -> str:

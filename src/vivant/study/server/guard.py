@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from vivant.web.security import HEADERS, SecurityHeaders
 
+Headers = dict[bytes, bytes]
 BODY_LIMIT = 256 * 1024
 """Bytes of a request. No form of ours comes near."""
 _DRAIN_LIMIT = 32 * 1024 * 1024
@@ -44,7 +44,7 @@ class RequestGuard:
             return
         scope = self._with_prefix(scope)
         send = _HEADERS.wrap(send, scope["path"].removeprefix(self._root))
-        headers = Headers(scope=scope)
+        headers: Headers = dict(scope["headers"])
         body, is_complete = await _read_body(headers, receive)
         if not is_complete:
             await self._refuse(scope, "too_large", 413)(scope, receive, send)
@@ -62,14 +62,14 @@ class RequestGuard:
 
     def _is_same_origin(self, headers: Headers) -> bool:
         """Whether a writing request comes from a page of ours, as far as the browser says."""
-        if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
             return False
-        origin = headers.get("origin")
+        origin = headers.get(b"origin")
         if origin is None:
             return True
         if self._origin:
-            return origin == self._origin
-        return urlsplit(origin).netloc == headers.get("host", "")
+            return origin == self._origin.encode()
+        return urlsplit(origin).netloc == headers.get(b"host", b"")
 
 
 async def _read_body(headers: Headers, receive: Receive) -> tuple[bytes, bool]:
@@ -77,10 +77,10 @@ async def _read_body(headers: Headers, receive: Receive) -> tuple[bytes, bool]:
     chunks: list[bytes] = []
     size = 0
     # Whoever announces more than we would drop is not read at all.
-    announced = headers.get("content-length", "0")
-    if not announced.isdecimal() or int(announced) > _DRAIN_LIMIT:
+    announced = headers.get(b"content-length", b"0")
+    if not announced.isdigit() or int(announced) > _DRAIN_LIMIT:
         return b"", False
-    more = announced != "0" or "transfer-encoding" in headers
+    more = announced != b"0" or b"transfer-encoding" in headers
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -11,12 +11,16 @@ from vivant.core.errors import DataError
 from vivant.core.yaml_files import read_yaml
 from vivant.study.default_texts import LANGUAGES
 
+_RIGHT_TO_LEFT = frozenset({"ar", "arc", "ckb", "dv", "fa", "he", "ku", "ps", "sd", "ug", "ur", "yi"})
+"""Languages that are written from right to left."""
+
 
 class InterfaceTexts:
     """One language's texts."""
 
     def __init__(self, language: str, texts: Mapping[str, str]) -> None:
         self.language = language
+        self.direction = "rtl" if language.partition("-")[0].lower() in _RIGHT_TO_LEFT else "ltr"
         self._texts = texts
 
     def __call__(self, name: str, **values: object) -> str:
@@ -42,6 +46,24 @@ def load_interfaces(folder: Path, languages: Sequence[str]) -> dict[str, Interfa
             raise DataError(f"{file} lacks {len(missing)} texts, among them '{missing[0]}'")
         interfaces[language] = InterfaceTexts(language, texts)
     return interfaces
+
+
+class AdminTexts:
+    """The researcher's pages in other languages, by their English texts; what is not there stays English."""
+
+    def __init__(self, folder: Path) -> None:
+        self._texts: dict[str, dict[str, str]] = {"en": {}, "zh": _load_bundled("admin.zh")}
+        for file in sorted(folder.glob("admin.*.yaml")):
+            language = file.name.split(".")[1]
+            self._texts[language] = {**self._texts.get(language, {}), **_read_texts(file)}
+
+    def choose(self, accepted: str) -> str:
+        """The language for a browser."""
+        return choose_language(accepted, tuple(self._texts))
+
+    def translate(self, language: str, text: str) -> str:
+        """A text in a language."""
+        return self._texts[language].get(text, text)
 
 
 def _load_bundled(language: str) -> dict[str, str]:

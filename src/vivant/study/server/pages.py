@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from msgspec import Struct
 from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import Response
 
-from vivant.study.design import PAGES, StudyItem, StudyMedia, StudyText
+from vivant.study.design import PAGES, ItemTexts, StudyItem, StudyMedia, StudyText
+from vivant.study.platforms import Outcome, PlatformReturn, fill_return
 from vivant.study.server import forms, media
 from vivant.study.server.context import StudyContext, translate
 from vivant.study.server.errors import PageRefusedError
@@ -37,6 +38,8 @@ class PageContent(Struct, frozen=True, kw_only=True):
     name: str = ""
     played: bool = True
     """Whether it has been played to its end, or need not be."""
+    ended: bool = False
+    """Whether it has been played to its end."""
 
 
 class ScaleField(Struct, frozen=True, kw_only=True):
@@ -45,6 +48,10 @@ class ScaleField(Struct, frozen=True, kw_only=True):
     field: str
     text: str
     values: range
+    low_text: str = ""
+    high_text: str = ""
+    slides: bool = False
+    """Whether it is too long for a button each."""
 
 
 class ShownPart(Struct, frozen=True, kw_only=True):
@@ -54,6 +61,35 @@ class ShownPart(Struct, frozen=True, kw_only=True):
     contents: Sequence[PageContent] = ()
     text: str = ""
     scales: Sequence[ScaleField] = ()
+    picked: bool = False
+    """Whether this option is the answer so far."""
+    judged: bool = True
+    """Whether everything about it is answered."""
+
+
+_WITHOUT_SCALES = ("pairwise", "best-worst")
+
+
+def translate_item(item: StudyItem, language: str) -> ItemTexts:
+    """An item's own words in a language, as far as it has them."""
+    there = item.translations.get(language) or ItemTexts()
+    return ItemTexts(
+        question=there.question or item.question,
+        follow_up=there.follow_up or item.follow_up,
+        options=there.options or item.options,
+        content=there.content,
+        parts=there.parts,
+    )
+
+
+def translate_content(
+    content: Sequence[StudyText | StudyMedia], words: Sequence[str]
+) -> Sequence[StudyText | StudyMedia]:
+    """What is looked at, with its texts in another language where there are any."""
+    if not words:
+        return content
+    texts = iter(words)
+    return [StudyText(next(texts)) if isinstance(part, StudyText) else part for part in content]
 
 
 async def show_current(
@@ -77,8 +113,12 @@ async def show_current(
         state, paused = await context.store.database.read_async(read)
         if state is None:
             raise PageRefusedError(401, "no_session")
-        if state.participant.state == "withdrawn":
-            return context.notice(request, "withdrawn")
+        if state.participant.state in ("withdrawn", "ended"):
+            return await show_ending(context, request, state.participant, state.participant.outcome)
+        if _is_over(context, state):
+            ending = people.end_session(context.store, participant, "timed_out")
+            await context.store.database.write_async(ending)
+            continue
         values: dict[str, Any] = {
             "language": state.participant.language,
             "form": context.tokens.form(participant),
@@ -97,7 +137,7 @@ async def show_current(
                 people.update_participant(context.store, participant), note=True
             )
         if state.participant.state == "finished":
-            return _show_done(context, request, state)
+            return await _show_done(context, request, state)
         if state.participant.step == "about" and context.study.questions:
             return context.page(
                 request, "about.html", questions=context.study.questions, typed=typed or {}, **values
@@ -106,18 +146,19 @@ async def show_current(
             text = context.markdown(context.loaded.texts[t.language].instructions)
             return context.page(request, "instructions.html", text=text, **values)
         if state.lost or state.current is None:
-            if not await _assign_again(context, participant):
-                return (
-                    _show_done(context, request, state)
-                    if state.finished
-                    else context.notice(request, "full", language=t.language)
+            if not await _assign_again(context, participant, state.finished):
+                if state.finished:
+                    return await _show_done(context, request, state)
+                # They may come back: their places went to others, who may lose them again.
+                return await show_ending(
+                    context, request, state.participant, "timed_out" if state.ids else "full"
                 )
             if state.current is None:
                 continue
         current = state.current
         item = context.items[current.item]
         now = context.store.clock()
-        remaining = answers.remaining_time(context.study, current, now)
+        remaining = answers.remaining_time(context.store, context.study, current, now)
         try:
             if remaining is not None and remaining < -GRACE:
                 await context.store.database.write_async(
@@ -126,9 +167,7 @@ async def show_current(
                 expired = True
                 continue
             if current.since is None:
-                job = answers.open_page(
-                    context.store, context.study, participant, current.assignment, current.page
-                )
+                job = answers.open_page(context.store, current.assignment, current.page)
                 await context.store.database.write_async(job, note=True)
                 remaining = context.study.time_limit if current.item_since is None else remaining
         except StalePageError:
@@ -143,25 +182,53 @@ async def show_current(
     raise PageRefusedError(503, "trouble")
 
 
-async def _assign_again(context: StudyContext, participant: int) -> int:
+async def _assign_again(context: StudyContext, participant: int, finished: int) -> int:
     def job(connection: Connection) -> int:
         people.keep_alive(connection, participant, context.store.clock())
         count = assign.assign_items(
             connection, context.store.clock(), participant, context.study, context.loaded.items
         )
-        if not count:
+        if not count and finished:
             answers.finish_study(connection, participant, context.store.clock())
         return count
 
     return await context.store.database.write_async(job)
 
 
-def _show_done(context: StudyContext, request: Request, state: ParticipantState) -> Response:
-    t = context.texts[context.language(request, state.participant.language)]
-    url = context.study.completion_url
+def _is_over(context: StudyContext, state: ParticipantState) -> bool:
+    """Whether the time for the whole session is up."""
+    limit, since = context.study.session_limit, state.participant.consented
+    if limit is None or since is None or state.participant.state != "consented":
+        return False
+    return context.store.clock() - since > limit + GRACE
+
+
+async def _show_done(context: StudyContext, request: Request, state: ParticipantState) -> Response:
+    return await show_ending(
+        context, request, state.participant, "completed", done=state.finished, total=state.total,
+        form=context.tokens.form(state.participant.id), can_withdraw=True,
+    )  # fmt: skip
+
+
+async def show_ending(
+    context: StudyContext, request: Request, person: people.Participant, outcome: str, **values: Any
+) -> Response:
+    """How a visit ended, with the way back to the platform as link and as text."""
+    t = context.texts[context.language(request, person.language)]
+    platform = context.study.platform
+    back = platform.returns.get(cast(Outcome, outcome)) if platform else None
+    if back is None and outcome == "completed" and context.study.completion_url:
+        back = PlatformReturn(url=context.study.completion_url)
+    if back is not None:
+        row = await context.store.database.read_async(
+            lambda connection: people.load_row(connection, person.id)
+        )
+        ids = context.platform_ids(request)
+        back = fill_return(back, ids, row.annotator if row is not None else "")
+    link = back.url if back else ""
     return context.notice(
-        request, "done", language=t.language, form=context.tokens.form(state.participant.id), can_withdraw=True,
-        done=state.finished, total=state.total, link=url, link_text=t("done_link") if url else "",
+        request, "done" if outcome == "completed" else outcome, language=t.language, link=link,
+        link_text=t("done_link") if link else "", code=back.code if back else "", **values,
     )  # fmt: skip
 
 
@@ -187,32 +254,54 @@ def _build_item(
                 contents.append(PageContent(kind="text", text=part.text))
                 continue
             name = context.tokens.media(participant, shown_page.assignment, number)
+            watch = shown_page.watches.get(number)
             contents.append(
-                PageContent(kind=part.kind, url=f"{root}/m/{name}", name=name, played=number not in missing)
+                PageContent(
+                    kind=part.kind,
+                    url=f"{root}/m/{name}",
+                    name=name,
+                    played=number not in missing,
+                    ended=watch is not None and watch.ended is not None,
+                )
             )
             number += 1
         return contents
 
-    content = build_contents(item.content)
-    parts = [build_contents(part.content) for part in item.parts]
+    values = forms.fill_fields(item, page, shown_page.order, shown_page.answers) if typed is None else typed
+    words = translate_item(item, t.language)
+    # In `free-then-mcq` the item's question belongs to its options; the free page asks in the interface's words.
+    asks_own = page in ("choose", "spans") or (page == "free" and study.kind == "free-follow-up")
+    own_question = words.follow_up if page == "follow" else words.question if asks_own else ""
+    content = build_contents(translate_content(item.content, words.content))
+    parts = [
+        build_contents(translate_content(part.content, words.parts.get(part.id, ()))) for part in item.parts
+    ]
+    fields = forms.list_fields(study, item, page)
     if page == "choose":
         parts_shown = [
-            ShownPart(index=index, text=item.options[n] or "—") for index, n in enumerate(shown_page.shown)
+            ShownPart(index=index, text=words.options[n] or "—", picked=values.get("choice") == str(index))
+            for index, n in enumerate(shown_page.order)
         ]
-    elif page == "free":
+    elif page in ("free", "follow", "spans"):
         parts_shown = []
     else:
         parts_shown = [
-            ShownPart(index=index, contents=parts[n], scales=_build_scales(context, t, index))
-            for index, n in enumerate(shown_page.shown)
+            ShownPart(
+                index=index,
+                contents=parts[n],
+                scales=_build_scales(context, t, index),
+                judged=all(values.get(name) for name in fields if name.rpartition(".")[2] == str(index)),
+            )
+            for index, n in enumerate(shown_page.order)
         ]
-    values = forms.fill_fields(item, page, shown_page.shown, shown_page.answers) if typed is None else typed
     pages = PAGES[study.kind]
     return {
         "page": page,
         "name": context.tokens.page(participant, shown_page.assignment, page),
         "content": content,
-        "question": (item.question if page == "choose" else "") or t(f"question_{page}"),
+        "question": own_question or t(f"question_{page}"),
+        "scales": _build_scales(context, t, 0) if page == "follow" else (),
+        "earlier": shown_page.earlier,
         "shown": parts_shown,
         "values": values,
         "limit": study.free_text_limit,
@@ -230,6 +319,9 @@ def _build_scales(context: StudyContext, t: InterfaceTexts, index: int) -> list[
             field=f"scale.{scale.name}.{index}",
             text=translate(scale.text, t) or t("realism"),
             values=range(scale.low, scale.high + 1),
+            slides=forms.is_slider(scale),
+            low_text=translate(scale.low_text, t),
+            high_text=translate(scale.high_text, t),
         )
-        for scale in (forms.list_scales(context.study) if context.study.kind != "pairwise" else ())
+        for scale in (forms.list_scales(context.study) if context.study.kind not in _WITHOUT_SCALES else ())
     ]

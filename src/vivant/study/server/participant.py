@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
-from vivant.study.design import PAGES, StudyItem, StudyMedia
-from vivant.study.loading import list_media
-from vivant.study.server import forms, media
+from vivant.study.platforms import PlatformIds, read_ids
+from vivant.study.server import forms
 from vivant.study.server.context import StudyContext
-from vivant.study.server.errors import PageRefusedError, read_form, read_script, split_fields
-from vivant.study.server.pages import CurrentItem, show_current
-from vivant.study.store import answers, assign, people
-from vivant.study.store.answers import ParticipantState, PlaybackTimes, StalePageError
+from vivant.study.server.errors import PageRefusedError, read_form, split_fields
+from vivant.study.server.item_pages import ItemPages
+from vivant.study.server.pages import show_current, show_ending
+from vivant.study.server.sessions import SessionPages
+from vivant.study.store import assign, people
+from vivant.study.store.database import StoreUnavailableError
+from vivant.study.store.removal import log_removal_problems, purge
 from vivant.web.security import same_secret
 
 _ID = 200
 """Signs of a platform's identifier."""
-_REPORTS = ("ready", "started", "playing", "ended", "away")
-"""What a page's script says of a video, or of the page."""
-_LONGEST = 7 * 24 * 3600.0
 Step = Callable[[Request, dict[str, str]], Awaitable[Response]]
 
 
 def routes(context: StudyContext) -> list[Route]:
     """The participant's addresses."""
-    pages = ParticipantPages(context)
+    pages, items = ParticipantPages(context), ItemPages(context)
     steps: dict[str, Step] = {
         "consent": pages.consent,
+        "decline": pages.decline,
         "about": pages.about,
         "begin": pages.begin,
-        "answer": pages.answer,
+        "answer": items.answer,
         "language": pages.language,
         "withdraw": pages.withdraw,
     }
@@ -47,25 +46,24 @@ def routes(context: StudyContext) -> list[Route]:
             raise PageRefusedError(404, "not_found")
         return await step(request, await read_form(request))
 
+    # Looked through in this order: what is asked for most comes first.
     return [
+        Route("/study/save", items.save, methods=["POST"]),
+        Route("/study", items.study),
+        Route("/m/{name}", items.media),
+        Route("/study/watch", items.watch, methods=["POST"]),
         Route("/", pages.home),
         Route("/join/{token}", pages.join),
         Route("/start/{door}", pages.start),
-        Route("/study", pages.study),
         Route("/study/withdraw", pages.ask_withdraw, methods=["GET"]),
-        Route("/m/{name}", pages.media),
-        Route("/study/save", pages.save, methods=["POST"]),
-        Route("/study/watch", pages.watch, methods=["POST"]),
+        Route("/study/warning", items.warning),
+        Route("/study/feedback/{name}", items.feedback),
         Route("/study/{step}", post, methods=["POST"]),
     ]
 
 
-class ParticipantPages:
-    """Carries out what participants ask for."""
-
-    def __init__(self, context: StudyContext) -> None:
-        self._context, self._store, self._study = context, context.store, context.study
-        self._database = context.store.database
+class ParticipantPages(SessionPages):
+    """Carries out what participants ask for before and after the items."""
 
     # ── arriving ──
 
@@ -84,10 +82,6 @@ class ParticipantPages:
             self._context.set_session(response, participant)
         return response
 
-    def _redirect(self) -> Response:
-        """To the page where the participant is."""
-        return RedirectResponse(f"{self._context.settings.root}/study", 303)
-
     async def join(self, request: Request) -> Response:
         """A personal link."""
         self._check_load()
@@ -96,6 +90,8 @@ class ParticipantPages:
             participant = await self._database.read_async(
                 lambda connection: people.find_by_token(connection, secret, token)
             )
+        if participant is None and same_secret(token, people.first_link_token(secret)):
+            participant = await run_in_threadpool(people.add_first_link, self._store)
         if participant is None:
             raise self._refuse_link()
         return self._enter(request, participant)
@@ -105,23 +101,28 @@ class ParticipantPages:
         self._check_load()
         if not same_secret(request.path_params["door"], self._context.tokens.door()):
             raise self._refuse_link()
-        ids = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
-        if any(len(value) > _ID or not value.isprintable() for value in ids):
+        ids = read_ids(self._study.platform, request.query_params)
+        values = (ids.participant, ids.study, ids.session)
+        if any(len(value) > _ID or not value.isprintable() for value in values):
             raise PageRefusedError(400, "bad_link")
-        if not ids[0]:
+        if not ids.participant:
             if self._context.participant(request) is not None:
                 return self._redirect()
             if not self._context.settings.anonymous:
                 raise PageRefusedError(400, "bad_link", "no_ids")
-        return self._enter(request, await run_in_threadpool(self._admit, ids))
+        response = self._enter(request, await run_in_threadpool(self._admit, ids))
+        if ids.participant:
+            self._context.set_platform_ids(response, ids)
+        return response
 
-    def _admit(self, ids: list[str]) -> int:
+    def _admit(self, ids: PlatformIds) -> int:
+        values = (ids.participant, ids.study, ids.session)
         try:
-            participant = people.find_by_platform(self._store, *ids) if ids[0] else None
+            participant = people.find_by_platform(self._store, *values) if ids.participant else None
             if participant is None:
                 if not self._context.limits.arrivals.take():
                     raise PageRefusedError(429, "slow")
-                participant = people.add_participant(self._store, *ids)
+                participant = people.add_participant(self._store, *values)
         except people.OtherSessionError:
             raise PageRefusedError(403, "other_session") from None
         return participant
@@ -133,37 +134,6 @@ class ParticipantPages:
             if self._context.limits.wrong.take()
             else PageRefusedError(429, "slow")
         )
-
-    def _check_load(self) -> None:
-        if not self._context.limits.together.take():
-            raise PageRefusedError(429, "slow")
-
-    # ── whose request it is ──
-
-    def _find_participant(self, request: Request) -> int:
-        """The participant of a request, within the limits."""
-        self._check_load()
-        participant = self._context.participant(request)
-        if participant is None:
-            raise PageRefusedError(401, "no_session")
-        if not self._context.limits.session(participant):
-            raise PageRefusedError(429, "slow")
-        return participant
-
-    def _check_form(self, request: Request, form: str) -> int:
-        """The same for what changes something: the form must be this person's own."""
-        participant = self._find_participant(request)
-        if not same_secret(form, self._context.tokens.form(participant)):
-            raise PageRefusedError(403, "bad_request", "other_person")
-        return participant
-
-    async def _load_state(self, participant: int) -> ParticipantState:
-        state = await self._database.read_async(
-            lambda connection: answers.load_state(connection, self._study, participant)
-        )
-        if state is None:
-            raise PageRefusedError(401, "no_session")
-        return state
 
     # ── steps before the items ──
 
@@ -190,8 +160,16 @@ class ParticipantPages:
             return count
 
         if not await self._database.write_async(job):
-            return self._context.notice(request, "full", language=state.participant.language)
+            return await show_ending(self._context, request, state.participant, "full")
         return self._redirect()
+
+    async def decline(self, request: Request, fields: dict[str, str]) -> Response:
+        """Not agree. Nothing is recorded, and the link still works."""
+        hidden, _ = split_fields(fields, "form", "agree")
+        state = await self._load_state(self._check_form(request, hidden["form"]))
+        if state.participant.state != "invited":
+            return self._redirect()
+        return await show_ending(self._context, request, state.participant, "no_consent")
 
     async def about(self, request: Request, fields: dict[str, str]) -> Response:
         """Questions about the participant."""
@@ -210,6 +188,8 @@ class ParticipantPages:
         await self._database.write_async(
             people.update_participant(self._store, participant, answers=about, step="read")
         )
+        if any(about.get(question.name) in question.screen_out for question in self._study.questions):
+            await self._database.write_async(people.end_session(self._store, participant, "screened_out"))
         return self._redirect()
 
     async def begin(self, request: Request, fields: dict[str, str]) -> Response:
@@ -240,160 +220,13 @@ class ParticipantPages:
         )
         return self._redirect()
 
-    # ── items ──
-
-    async def study(self, request: Request) -> Response:
-        """Where the participant is."""
-        return await show_current(self._context, request, self._find_participant(request))
-
-    def _find_current(self, state: ParticipantState, page: str) -> CurrentItem:
-        """The page that a form speaks of, if it is the current one."""
-        participant, current = state.participant.id, state.current
-        if current is None or not same_secret(
-            page, self._context.tokens.page(participant, current.assignment, current.page)
-        ):
-            if self._context.tokens.find_page(participant, page, state.ids, PAGES[self._study.kind]) is None:
-                raise PageRefusedError(400)
-            raise StalePageError
-        return CurrentItem(state, current, self._item(current.item))
-
-    def _item(self, name: str) -> StudyItem:
-        return self._context.items[name]
-
-    async def save(self, request: Request) -> Response:
-        """Keep answers as they are given."""
-        message = await read_script(request)
-        participant = self._check_form(request, message.form)
-
-        def read(state: ParticipantState) -> dict[str, Any]:
-            return self._read_answers(self._find_current(state, message.page), message.fields, complete=False)
-
-        try:
-            await self._database.write_async(
-                answers.save_answers(self._store, self._study, participant, read)
-            )
-        except StalePageError:
-            return JSONResponse({"saved": False, "why": "gone"}, 409)
-        except forms.IncompleteError as error:
-            return JSONResponse({"saved": False, "why": error.reason}, 422)
-        return JSONResponse({"saved": True})
-
-    async def answer(self, request: Request, fields: dict[str, str]) -> Response:
-        """The page is answered; a second click changes nothing."""
-        hidden, others = split_fields(fields, "form", "page")
-        participant = self._check_form(request, hidden["form"])
-
-        def read(state: ParticipantState) -> dict[str, Any]:
-            current = self._find_current(state, hidden["page"])
-            page_answers = self._read_answers(current, others, complete=True)
-            if media.find_unwatched(self._context.loaded, current.item, current.page, self._store.clock()):
-                raise forms.IncompleteError("watch_first")
-            return page_answers
-
-        try:
-            await self._database.write_async(answers.finish_page(self._store, self._study, participant, read))
-        except StalePageError:
-            return self._redirect()
-        except forms.IncompleteError as error:
-            return await show_current(
-                self._context, request, participant, problem=error.reason, status=422, typed=others
-            )
-        return self._redirect()
-
-    def _read_answers(
-        self, current: CurrentItem, fields: dict[str, str], *, complete: bool
-    ) -> dict[str, Any]:
-        page = current.page
-        try:
-            return forms.read_answers(
-                self._study, current.item, page.page, page.shown, fields, complete=complete
-            )
-        except forms.ForgedError:
-            raise PageRefusedError(400) from None
-
-    async def watch(self, request: Request) -> Response:
-        """What the page's script says of a video, or of leaving the page. An end that comes too soon does not count."""
-        message = await read_script(request)
-        participant = self._check_form(request, message.form)
-        if message.what not in _REPORTS or not 0 <= message.seconds < _LONGEST:
-            raise PageRefusedError(400)
-        state = await self._load_state(participant)
-        try:
-            if message.what == "away":
-                current = self._find_current(state, message.page).page
-                job = answers.record_absence(
-                    self._store, self._study, participant, current.assignment, current.page, message.seconds
-                )
-                await self._database.write_async(job, note=True)
-                return JSONResponse({"saved": True})
-            match = self._find_media(state, message.media)
-            if state.current is None or match is None or match[1].kind == "image":
-                raise StalePageError
-            number, file = match
-            whole = message.what == "ended"
-            # An end is first counted as playing: whether the file can have been played whole, the sum tells.
-            times = await self._note(
-                participant,
-                state.current.assignment,
-                number,
-                "playing" if whole else message.what,
-                message.seconds,
-            )
-            if whole:
-                if times.started is None or not media.is_whole(
-                    self._context.loaded, file, times.played or 0.0
-                ):
-                    return JSONResponse({"saved": False, "why": "watch_first"}, 409)
-                await self._note(participant, state.current.assignment, number, "ended")
-        except StalePageError:
-            return JSONResponse({"saved": False, "why": "gone"}, 409)
-        return JSONResponse({"saved": True})
-
-    def _find_media(self, state: ParticipantState, name: str) -> tuple[int, StudyMedia] | None:
-        """The file of the current item that a name stands for, with its number; None for none."""
-        if state.current is None:
-            return None
-        participant, assignment = state.participant.id, state.current.assignment
-        for number, file in enumerate(list_media(self._item(state.current.item))):
-            if same_secret(name, self._context.tokens.media(participant, assignment, number)):
-                return number, file
-        return None
-
-    async def _note(
-        self, participant: int, assignment: int, number: int, what: str, seconds: float = 0.0
-    ) -> PlaybackTimes:
-        job = answers.record_playback(
-            self._store, self._study, participant, assignment, number, what, seconds
-        )
-        # What the page's script tells is acknowledged; that a file was fetched is not.
-        return await self._database.write_async(job, note=what == "fetched")
-
-    async def media(self, request: Request) -> Response:
-        """A file of the current item."""
-        name = request.path_params["name"]
-        participant = self._context.participant(request)
-        if participant is None:
-            raise PageRefusedError(401, "no_session")
-        state = await self._load_state(participant)
-        match = self._find_media(state, name)
-        if state.current is None or match is None:
-            raise PageRefusedError(404, "not_found")
-        number, file = match
-        times = state.current.watches.get(number)
-        if file.kind != "image" and (times is None or times.fetched is None):
-            try:
-                await self._note(participant, state.current.assignment, number, "fetched")
-            except StalePageError:
-                raise PageRefusedError(404, "not_found") from None
-        return media.respond_with_media(self._context.loaded, file, name)
-
     # ── leaving ──
 
     async def ask_withdraw(self, request: Request) -> Response:
         """Whether they really want to."""
         state = await self._load_state(self._find_participant(request))
         if state.participant.state == "withdrawn":
-            return self._context.notice(request, "withdrawn")
+            return await show_ending(self._context, request, state.participant, "withdrawn")
         form = self._context.tokens.form(state.participant.id)
         return self._context.page(request, "withdraw.html", language=state.participant.language, form=form)
 
@@ -403,6 +236,23 @@ class ParticipantPages:
         participant = self._check_form(request, hidden["form"])
         if others:
             raise PageRefusedError(400)
-        language = (await self._load_state(participant)).participant.language
+        person = (await self._load_state(participant)).participant
         await self._database.write_async(people.withdraw(self._store, participant))
-        return self._context.notice(request, "withdrawn", language=language)
+        await run_in_threadpool(self._purge, participant)
+        return await show_ending(self._context, request, person, "withdrawn")
+
+    def _purge(self, participant: int) -> None:
+        """Remove what was deleted from the journal and the backups. The withdrawal itself is done by now."""
+        with self._database.read() as connection:
+            row = people.load_row(connection, participant)
+        assert row is not None
+        try:
+            problems = purge(self._store, [row.annotator])
+        except StoreUnavailableError as error:
+            self._context.warn(str(error))
+            return
+        log_removal_problems(self._store, row.annotator, problems)
+        for problem in problems:
+            self._context.warn(
+                f"Somebody withdrew and is still in the backup {problem.path}: {problem.problem}"
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import secrets
 from collections.abc import Callable
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from vivant.core.errors import UsageError
+from vivant.study.default_texts import is_placeholder_consent
 from vivant.study.loading import LoadedStudy, load_study
+from vivant.study.platforms import format_query
 from vivant.web.server import base_url, bind, is_loopback, require_modules, run_app
 
 if TYPE_CHECKING:
+    from vivant.study.server.connections import ConnectionLimits
     from vivant.study.store import StudyStore
 
 TOKEN_FILE = "admin.token"
@@ -56,6 +60,8 @@ def serve(
     admin_file: Path | None = None,
     anonymous: bool = False,
     preview: bool = False,
+    placeholder_consent: bool = False,
+    connections: ConnectionLimits | None = None,
     ready: Callable[[str, str], None] = lambda _what, _address: None,
 ) -> None:
     """Serve a study until stopped.
@@ -68,15 +74,23 @@ def serve(
         public: the address that participants open, where a proxy stands before the server.
         admin_file: holds the researcher's token; default: a file in the study's folder, made on first use.
         anonymous: whether the open link lets people in who bring no identifiers of a platform.
+        placeholder_consent: whether to serve although a consent text is as it came.
+        connections: how long requests may take to arrive, and how many connections there may be.
         preview: record nothing: the store is gone with the process.
         ready: called with what can be opened, and where.
     """
     check_dependencies()
+    from starlette.responses import PlainTextResponse
+
     from vivant.study.server.app import create_app
+    from vivant.study.server.connections import AT_ONCE, ConnectionLimits, make_protocol
     from vivant.study.server.context import ServerSettings
     from vivant.study.store.store import open_memory_store, open_store
+    from vivant.web.security import LocalHostOnly
 
     loaded = load_study(folder)
+    if not preview and not placeholder_consent:
+        check_consent(loaded)
     parts = _parse_public(public)
     token, token_file = ("", None) if preview else load_admin_token(folder, admin_file)
     store = open_memory_store(folder) if preview else open_store(folder, database)
@@ -92,27 +106,40 @@ def serve(
             admin_token=token,
         )
         app = create_app(loaded, store, settings)
+        if is_loopback(host) and not public:
+            text = "Only for this machine. For participants elsewhere, start it with --url ADDRESS"
+            app = LocalHostOnly(app, PlainTextResponse(text, 403))
         listener = bind(host, port)
     except BaseException:
         store.close()
         raise
-    # A class arrives at once; and a proxy's idle connections must not be closed while it sends on them.
-    listener.listen(1024)
     address = public.rstrip("/") or base_url(host, listener)
     if not preview:
         store.write_setting(ADDRESS, address)
     if preview:
         ready("preview", f"{address}/")
     else:
-        ready("open", f"{address}{open_link_path(store.secret)}")
+        token_path = first_link_path(store)
+        if token_path:
+            ready("person", f"{address}{token_path}")
+        ready("more" if token_path else "used", str(folder))
+        open_link = f"{address}{open_link_path(store.secret)}"
+        if anonymous:
+            ready("anonymous", open_link)
+        ready("open", open_link + format_query(loaded.study.platform))
         ready("admin", f"{address}/admin")
         ready("token", str(token_file))
         if not public and not is_loopback(host):
             ready("plain", address)
+    # What is loaded stays: the garbage collector need not search it again and again while people wait.
+    gc.collect()
+    gc.freeze()
     try:
         run_app(
-            app, listener, server_header=False, timeout_keep_alive=75, forwarded_allow_ips="127.0.0.1,::1"
-        )
+            app, listener, http=make_protocol(connections or ConnectionLimits()), backlog=AT_ONCE, server_header=False,
+            # A proxy's idle connections must not be closed while it sends on them.
+            timeout_keep_alive=75, forwarded_allow_ips="127.0.0.1,::1",
+        )  # fmt: skip
     finally:
         store.close()
 
@@ -126,6 +153,23 @@ def read_address(store: StudyStore) -> str:
             f"'vivant study serve {store.study}' first"
         )
     return address
+
+
+def check_consent(loaded: LoadedStudy) -> None:
+    """Refuse a consent text that is as it came: it must say who is responsible."""
+    for language, texts in loaded.texts.items():
+        if is_placeholder_consent(texts.consent):
+            raise UsageError(
+                f"{loaded.path}/consent.{language}.md is as it came and names nobody: say who is responsible and how "
+                "to reach them. For a trial: --placeholder-consent"
+            )
+
+
+def first_link_path(store: StudyStore) -> str:
+    """A personal link that is printed at every start until it is used; empty once it is."""
+    from vivant.study.store.people import first_link_token, is_first_link_open
+
+    return f"/join/{first_link_token(store.secret)}" if is_first_link_open(store) else ""
 
 
 def open_link_path(secret: bytes) -> str:

@@ -6,24 +6,27 @@ All are hashes with the study's secret, so none can be guessed, made or carried 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache, partial
 
 from vivant.study.design import Page
 from vivant.study.store.people import digest
 from vivant.web.security import same_secret
 
-COOKIE, ADMIN_COOKIE = "vivant-study", "vivant-study-admin"
+COOKIE, IDS_COOKIE, ADMIN_COOKIE = "vivant-study", "vivant-study-ids", "vivant-study-admin"
 ADMIN_HOURS = 12
+_REMEMBERED = 10_000
 
 
 class Tokens:
     """Makes and checks them, for one study."""
 
     def __init__(self, secret: bytes) -> None:
-        self._secret = secret
+        # Each request of a session asks for the same few.
+        self._digest = lru_cache(_REMEMBERED)(partial(digest, secret))
 
     def cookie(self, participant: int) -> str:
         """The session of a participant."""
-        return f"{participant}.{digest(self._secret, 'cookie', str(participant))[:40]}"
+        return f"{participant}.{self._digest('cookie', str(participant))[:40]}"
 
     def participant(self, cookie: str) -> int | None:
         """Whose session that is; None where it was not made here."""
@@ -34,11 +37,11 @@ class Tokens:
 
     def form(self, participant: int) -> str:
         """What a form of this person's must bring back."""
-        return digest(self._secret, "form", str(participant))[:32]
+        return self._digest("form", str(participant))[:32]
 
     def page(self, participant: int, assignment: int, page: Page) -> str:
         """A page's name in forms."""
-        return digest(self._secret, "page", str(participant), str(assignment), page)[:24]
+        return self._digest("page", str(participant), str(assignment), page)[:24]
 
     def find_page(
         self, participant: int, name: str, assignments: Iterable[int], pages: Iterable[Page]
@@ -53,15 +56,15 @@ class Tokens:
 
     def media(self, participant: int, assignment: int, number: int) -> str:
         """A media file's name in addresses: it says nothing, and opens the file to this person alone."""
-        return digest(self._secret, "media", str(participant), str(assignment), str(number))[:32]
+        return self._digest("media", str(participant), str(assignment), str(number))[:32]
 
     def door(self) -> str:
         """The unguessable part of the study's open link."""
-        return digest(self._secret, "door")[:24]
+        return self._digest("door")[:24]
 
     def admin(self, token: str, until: int) -> str:
         """The session of the researcher."""
-        return f"{until}.{digest(self._secret, 'admin', token, str(until))[:40]}"
+        return f"{until}.{self._digest('admin', token, str(until))[:40]}"
 
     def is_admin(self, cookie: str, token: str, now: float) -> bool:
         """Whether that is a researcher's session that still holds."""
@@ -72,4 +75,4 @@ class Tokens:
 
     def admin_form(self, cookie: str) -> str:
         """What a form of the researcher's must bring back."""
-        return digest(self._secret, "admin-form", cookie)[:32]
+        return self._digest("admin-form", cookie)[:32]

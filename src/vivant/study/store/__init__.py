@@ -1,7 +1,8 @@
 """Where a study's people and answers lie: SQLite in the study's folder, or PostgreSQL by URL."""
 
 from vivant.study.store.database import StoreError, StoreUnavailableError
-from vivant.study.store.store import ItemProgress, StudyEvent, StudyProgress, StudyStore, open_store
+from vivant.study.store.progress import ItemProgress, StudyEvent, StudyProgress
+from vivant.study.store.store import StudyStore, open_store
 
 __all__ = [
     "ItemProgress",

@@ -8,18 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct, structs
-from sqlalchemy import Connection, bindparam, insert, select, update
+from msgspec import Struct
+from sqlalchemy import (
+    Connection,
+    Float,
+    Integer,
+    String,
+    bindparam,
+    exists,
+    insert,
+    select,
+    type_coerce,
+    update,
+)
 
+from vivant.study.attention import passes_check
 from vivant.study.design import PAGES, Page, Study, StudyItem
 from vivant.study.store.database import Job
+from vivant.study.store.finished import load_answers
 from vivant.study.store.people import SIGN_OF_LIFE, Participant, keep_alive, load_participant
 from vivant.study.store.statements import Statement
 from vivant.study.store.store import StudyStore
 from vivant.study.store.tables import assignments, judgements, participants, visits, watches
 
+# 0 or 1: not turned into truth values, row by row.
+_HELD = type_coerce(assignments.c.holds, Integer)
 _ROWS = Statement(
-    select(assignments.c.id, assignments.c.item, assignments.c.holds, assignments.c.finished)
+    select(assignments.c.id, assignments.c.item, _HELD, assignments.c.finished)
     .where(assignments.c.participant == bindparam("participant_id"))
     .order_by(assignments.c.position)
 )
@@ -44,6 +59,12 @@ _WATCHES = Statement(
     ).where(watches.c.assignment == bindparam("assignment_id"))
 )
 _LOCK = select(participants.c.id).where(participants.c.id == bindparam("participant_id")).with_for_update()
+_LOCK_OWNER = (
+    select(participants.c.id)
+    .join(assignments, assignments.c.participant == participants.c.id)
+    .where(assignments.c.id == bindparam("assignment_id"))
+    .with_for_update(of=participants)
+)
 _SHOW = Statement(
     insert(visits).values(
         assignment=bindparam("assignment_id"),
@@ -52,6 +73,17 @@ _SHOW = Statement(
         finished=bindparam("closed_at"),
     )
 )
+_OPEN = Statement(
+    insert(visits).from_select(
+        ["assignment", "page", "shown"],
+        select(
+            assignments.c.id, bindparam("page_name", type_=String), bindparam("now", type_=Float)
+        ).where(
+            assignments.c.id == bindparam("assignment_id"), assignments.c.holds, assignments.c.finished.is_(None),
+            ~exists().where(visits.c.assignment == assignments.c.id, visits.c.page == bindparam("page_name")),
+        ),
+    )
+)  # fmt: skip
 _CLOSE = Statement(
     update(visits)
     .where(visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"))
@@ -79,24 +111,8 @@ _REVISE = Statement(
         revised=judgements.c.revised + bindparam("changes"),
     )
 )  # fmt: skip
-_WATCH: dict[str, Any] = {
-    name: bindparam(f"{name}_value") for name in ("fetched", "started", "ended", "played", "plays")
-}
-_ADD_WATCH = Statement(
-    insert(watches).values(assignment=bindparam("assignment_id"), media=bindparam("media_index"), **_WATCH)
-)
-_CHANGE_WATCH = Statement(
-    update(watches)
-    .where(watches.c.assignment == bindparam("assignment_id"), watches.c.media == bindparam("media_index"))
-    .values(**_WATCH)
-)
-_LEAVE = Statement(
-    update(visits)
-    .where(visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"))
-    .values(away=visits.c.away + bindparam("seconds"), leaves=visits.c.leaves + 1)
-)
-SPEED = 1.1
-"""How much faster than the server's clock a player may run: clocks differ, browsers round."""
+_GRACE_AFTER_START = 20.0
+"""Seconds that an item stays open after the server was started again. Pages try to save every 15 seconds or sooner."""
 GRACE = 3.0
 """Seconds that an answer may be under way after the time for an item is up."""
 Answers = Mapping[str, Any]
@@ -124,14 +140,26 @@ class CurrentPage(Struct, frozen=True, kw_only=True):
     assignment: int
     item: str
     page: Page
-    shown: tuple[int, ...]
-    """Order of options or parts."""
+    order: tuple[int, ...]
+    """Of the options or parts, as displayed."""
     since: float | None
     """When this page was first shown; None: it has not been."""
     item_since: float | None
     answers: dict[str, Any]
     """Saved on this page, by part."""
+    earlier: str
+    """On a page that follows up on a free answer: that answer."""
     watches: dict[int, PlaybackTimes]
+
+
+class FinishedPage(Struct, frozen=True):
+    """What became of a page that was answered."""
+
+    assignment: int
+    item: str
+    closes_item: bool
+    failures: int = 0
+    """Attention checks that this person has failed, where this was one and they failed it."""
 
 
 class ParticipantState(Struct, frozen=True, kw_only=True):
@@ -186,12 +214,18 @@ def _current(connection: Connection, study: Study, assignment: int, item: str) -
         assignment=assignment,
         item=item,
         page=page,
-        shown=order,
+        order=order,
         since=visited[page][0] if page in visited else None,
         item_since=min((since for since, _ in visited.values()), default=None),
         answers={str(part): answer for part, answer in saved},
+        earlier=_load_earlier(connection, assignment) if page == "follow" else "",
         watches={number: PlaybackTimes(*times) for number, *times in playback},
     )
+
+
+def _load_earlier(connection: Connection, assignment: int) -> str:
+    row = _SAVED.first(connection, assignment_id=assignment, page_name="free")
+    return "" if row is None else str(row[1] or "")
 
 
 def _lock(connection: Connection, participant: int, study: Study) -> ParticipantState:
@@ -204,6 +238,12 @@ def _lock(connection: Connection, participant: int, study: Study) -> Participant
     return state
 
 
+def lock_owner(connection: Connection, assignment: int) -> None:
+    """Let nobody else write what belongs to the assignment's participant. SQLite has one writer anyway."""
+    if connection.dialect.name != "sqlite":
+        connection.execute(_LOCK_OWNER, {"assignment_id": assignment})
+
+
 def _require_current(state: ParticipantState, assignment: int, page: Page) -> CurrentPage:
     current = state.current
     if current is None or (current.assignment, current.page) != (assignment, page):
@@ -211,27 +251,27 @@ def _require_current(state: ParticipantState, assignment: int, page: Page) -> Cu
     return current
 
 
-def open_page(store: StudyStore, study: Study, participant: int, assignment: int, page: Page) -> Job[float]:
-    """Note that a page is shown; since when it is."""
+def open_page(store: StudyStore, assignment: int, page: Page) -> Job[None]:
+    """Note that a page is shown for the first time; an error where it was shown before, or is nobody's any more."""
 
-    def job(connection: Connection) -> float:
-        current = _require_current(_lock(connection, participant, study), assignment, page)
-        if current.since is not None:
-            return current.since
-        now = store.clock()
-        _SHOW.change(connection, assignment_id=assignment, page_name=page, now=now, closed_at=None)
-        keep_alive(connection, participant, now)
-        return now
+    def job(connection: Connection) -> None:
+        lock_owner(connection, assignment)
+        if not _OPEN.change(connection, assignment_id=assignment, page_name=page, now=store.clock()):
+            raise StalePageError
 
     return job
 
 
-def remaining_time(study: Study, current: CurrentPage, now: float) -> float | None:
+def remaining_time(store: StudyStore, study: Study, current: CurrentPage, now: float) -> float | None:
     """Seconds left for the item; None without a limit."""
     if study.time_limit is None or current.item_since is None:
         return None
     # Two servers' clocks may differ a little: nobody gets more than the limit.
-    return min(study.time_limit, current.item_since + study.time_limit - now)
+    left = current.item_since + study.time_limit - now
+    if current.item_since < store.opened:
+        # Whoever wrote while the server was away gets time to send it.
+        left = max(left, store.opened + _GRACE_AFTER_START - now)
+    return min(study.time_limit, left)
 
 
 def save_answers(store: StudyStore, study: Study, participant: int, read: Read) -> Job[None]:
@@ -243,14 +283,32 @@ def save_answers(store: StudyStore, study: Study, participant: int, read: Read) 
     return job
 
 
-def finish_page(store: StudyStore, study: Study, participant: int, read: Read) -> Job[None]:
+def finish_page(
+    store: StudyStore, study: Study, participant: int, read: Read, items: Mapping[str, StudyItem]
+) -> Job[FinishedPage]:
     """Save the answers and close the page; with the last page the item, with the last item the study."""
 
-    def job(connection: Connection) -> None:
+    def job(connection: Connection) -> FinishedPage:
         state, page, now = _save(connection, store, study, participant, read)
+        current = state.current
+        assert current is not None
+        closes_item = PAGES[study.kind][-1] == page
+        failures = 0
+        if closes_item and (item := items[current.item]).check and item.expected:
+            failures = _count_failures(connection, participant, current.assignment, item)
         _close(connection, study, state, (page,), now)
+        return FinishedPage(current.assignment, current.item, closes_item, failures)
 
     return job
+
+
+def _count_failures(connection: Connection, participant: int, assignment: int, item: StudyItem) -> int:
+    """How many attention checks were failed, this one included; 0 where this one was passed."""
+    if passes_check(load_answers(connection, assignment), item.expected):
+        return 0
+    person = participants.c.id == participant
+    connection.execute(update(participants).where(person).values(failures=participants.c.failures + 1))
+    return int(connection.scalar(select(participants.c.failures).where(person)) or 0)
 
 
 def _save(
@@ -262,15 +320,15 @@ def _save(
     if current is None:
         raise StalePageError
     now = store.clock()
-    seconds = remaining_time(study, current, now)
+    seconds = remaining_time(store, study, current, now)
     if seconds is not None and seconds < -GRACE:
         raise StalePageError
     _write(connection, current, answers, now)
-    _note_activity(connection, state, now)
+    note_activity(connection, state, now)
     return state, current.page, now
 
 
-def _lock_assignment(
+def lock_assignment(
     connection: Connection, store: StudyStore, study: Study, participant: int, assignment: int
 ) -> tuple[ParticipantState, CurrentPage, float]:
     """The participant's state, the open page and the time; an error where another item is open."""
@@ -280,7 +338,8 @@ def _lock_assignment(
     return state, state.current, store.clock()
 
 
-def _note_activity(connection: Connection, state: ParticipantState, now: float) -> None:
+def note_activity(connection: Connection, state: ParticipantState, now: float) -> None:
+    """Note that somebody is still there, not too often."""
     if now - state.participant.seen > SIGN_OF_LIFE:
         keep_alive(connection, state.participant.id, now)
 
@@ -291,19 +350,20 @@ def close_expired(
     """Close an item whose time is up. What was saved stands; what was not is kept as no answer."""
 
     def job(connection: Connection) -> None:
-        state, current, now = _lock_assignment(connection, store, study, participant, assignment)
-        seconds = remaining_time(study, current, now)
+        state, current, now = lock_assignment(connection, store, study, participant, assignment)
+        seconds = remaining_time(store, study, current, now)
         if seconds is None or seconds > -GRACE:
             raise StalePageError
         pages = PAGES[study.kind]
         remaining = pages[pages.index(current.page) :]
-        parts = [part.id for part in item.parts] if study.kind in ("rating", "blind-comments") else [""]
+        by_part = PAGES[study.kind][0] in ("rate", "comments")
+        parts = [part.id for part in item.parts] if by_part else [""]
         for page in remaining:
             missing = [part for part in parts if page != current.page or part not in current.answers]
             for part in missing:
                 _ANSWER.change(
                     connection, assignment_id=assignment, page_name=page, part_id=part, new_answer=None,
-                    order=current.shown, now=now, elapsed=None,
+                    order=current.order, now=now, elapsed=None,
                 )  # fmt: skip
         _close(connection, study, state, remaining, now)
 
@@ -318,7 +378,7 @@ def _close(
     for page in pages:
         if not _CLOSE.change(connection, assignment_id=current.assignment, page_name=page, now=now):
             _SHOW.change(connection, assignment_id=current.assignment, page_name=page, now=now, closed_at=now)
-    _note_activity(connection, state, now)
+    note_activity(connection, state, now)
     if PAGES[study.kind][-1] not in pages:
         return
     _FINISH.change(connection, assignment_id=current.assignment, now=now)
@@ -331,7 +391,7 @@ def finish_study(connection: Connection, participant: int, now: float) -> None:
     connection.execute(
         update(participants)
         .where(participants.c.id == participant, participants.c.state == "consented")
-        .values(state="finished", finished=now)
+        .values(state="finished", finished=now, outcome="completed")
     )
 
 
@@ -341,7 +401,7 @@ def _write(connection: Connection, current: CurrentPage, answers: Answers, now: 
         keys = {"assignment_id": current.assignment, "page_name": current.page, "part_id": part}
         times = {"now": now, "elapsed": elapsed}
         if part not in current.answers:
-            order = current.shown if current.page != "free" else ()
+            order = current.order if current.page not in ("free", "follow", "spans") else ()
             _ANSWER.change(connection, **keys, **times, new_answer=answer, order=order)
             continue
         before = current.answers[part]
@@ -355,65 +415,3 @@ def _write(connection: Connection, current: CurrentPage, answers: Answers, now: 
 
 def _grows(before: Any, after: Any) -> bool:
     return isinstance(before, dict) and isinstance(after, dict) and before.items() <= after.items()
-
-
-def record_playback(
-    store: StudyStore,
-    study: Study,
-    participant: int,
-    assignment: int,
-    media: int,
-    what: str,
-    seconds: float = 0.0,
-) -> Job[PlaybackTimes]:
-    """Note what became of a media file: fetched, ready (a script watches it), started, playing or ended.
-
-    Args:
-        store: the study's store.
-        study: the study.
-        participant: whose page it is.
-        assignment: the item's place.
-        media: the file's number in the item.
-        what: what happened.
-        seconds: played since the last report. No more counts than the time since the first start.
-    """
-
-    def job(connection: Connection) -> PlaybackTimes:
-        state, current, now = _lock_assignment(connection, store, study, participant, assignment)
-        before = current.watches.get(media)
-        _note_activity(connection, state, now)
-        times = _add_report(before or PlaybackTimes(), what, seconds, now)
-        if times != before:
-            statement = _ADD_WATCH if before is None else _CHANGE_WATCH
-            values = {f"{name}_value": value for name, value in structs.asdict(times).items()}
-            statement.change(connection, assignment_id=assignment, media_index=media, **values)
-        return times
-
-    return job
-
-
-def _add_report(times: PlaybackTimes, what: str, seconds: float, now: float) -> PlaybackTimes:
-    played = times.played if what == "fetched" else times.played or 0.0
-    if what in ("playing", "ended") and times.started is not None:
-        played = min((times.played or 0.0) + max(0.0, seconds), max(0.0, now - times.started) * SPEED)
-    return PlaybackTimes(
-        fetched=now if what == "fetched" and times.fetched is None else times.fetched,
-        started=now if what == "started" and times.started is None else times.started,
-        ended=now if what == "ended" and times.ended is None else times.ended,
-        played=played if played is None else round(played, 3),
-        plays=times.plays + (what == "started"),
-    )
-
-
-def record_absence(
-    store: StudyStore, study: Study, participant: int, assignment: int, page: Page, seconds: float
-) -> Job[None]:
-    """Note that a participant left the page open and came back after so many seconds."""
-
-    def job(connection: Connection) -> None:
-        _, current, now = _lock_assignment(connection, store, study, participant, assignment)
-        since = now if current.since is None else current.since
-        counted = min(max(0.0, seconds), max(0.0, now - since))
-        _LEAVE.change(connection, assignment_id=assignment, page_name=page, seconds=round(counted, 3))
-
-    return job

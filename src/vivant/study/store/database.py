@@ -1,26 +1,24 @@
 """Connections to a study's database: many readers, and writers whose answer means that the data are on the disk.
 
-SQLite has one writer: a thread that takes all writes that wait, runs each in a savepoint, and commits them together
-with one flush to the disk (WAL, synchronous=FULL). So hundreds of people cost a few flushes a second, and `write`
-returns only after the flush. Notes that nobody is told of (a page was shown, a file fetched, somebody is there) are
-committed first and without one: they outlive the process, and the next flush takes them along. PostgreSQL commits each
-write by itself; row locks keep writes of one participant apart.
+SQLite has one connection that writes (`session.py`). What it commits is in the journal; all that was committed while
+the last flush ran is flushed together (`journal.py`), and `write` returns only after that. So hundreds of people cost a
+few flushes a second. Notes that nobody is told of (a page was shown, a file fetched, somebody is there) wait for none:
+they outlive the process, and the next flush takes them along. PostgreSQL commits each write by itself; row locks keep
+writes of one participant apart.
 
-`write_async` and `read_async` are for the event loop. On SQLite they need no thread but the writer's: a few rows are
-read sooner than a thread is woken.
+`write_async` and `read_async` are for the event loop. On SQLite they run in it: a few rows are read or written sooner
+than a thread is woken. Where the database is locked, a thread waits for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,15 +27,17 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import StaticPool
 
 from vivant.core.errors import UsageError, VivantError
+from vivant.study.store.journal import Journal
+from vivant.study.store.session import SessionBusyError, SqliteSession
 from vivant.study.store.statements import driver_connection
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 """Something to be done in a transaction. It may run twice where PostgreSQL asks for it: it must touch nothing else."""
-Callback = Callable[[Any, BaseException | None], None]
-"""Takes what a job returned or raised, once that is on the disk."""
 MEMORY = "sqlite://"
-_BATCH = 128
+_READ, _WRITE = "BEGIN", "BEGIN IMMEDIATE"
+_JOURNAL_WRITES = 200
+"""Writes after which the journal is copied into the database."""
 _CONNECTIONS = 20
 _WAIT = 10
 """Seconds that a write waits for another process's lock."""
@@ -85,19 +85,20 @@ class Database:
         self.sqlite = url.get_backend_name() == "sqlite"
         self.memory = self.sqlite and not url.database
         self._memory_lock = threading.RLock()
-        self._jobs: queue.SimpleQueue[tuple[Job[Any], Callback, bool] | None] = queue.SimpleQueue()
-        self._writer: threading.Thread | None = None
-        self._starting = threading.Lock()
         self._closed = False
+        self._writes = 0
         # As many as there can be connections; they end with it.
         self._threads = ThreadPoolExecutor(_CONNECTIONS, "study-database")
-        if self.sqlite and url.database:
-            _make_private(Path(url.database))
         self._readers = self._engine()
-        on_disk = self.sqlite and not self.memory
-        self._writers = self._engine(writes=True) if on_disk else self._readers
-        # The event loop must not wait for a lock.
-        self._quick_readers = self._engine(wait=0) if on_disk else self._readers
+        self._session: SqliteSession | None = None
+        if self.sqlite and url.database:
+            path = Path(url.database)
+            _make_private(path)
+            self._journal = Journal(path)
+            self._writers = self._engine(writes=True)
+            self._session = SqliteSession(self._writers)
+        else:
+            self._writers = self._readers
 
     @property
     def display_url(self) -> str:
@@ -106,13 +107,14 @@ class Database:
             return "memory"
         return str(self.url.database) if self.sqlite else self.url.render_as_string(hide_password=True)
 
-    def _engine(self, *, writes: bool = False, wait: float | None = None) -> Engine:
+    def _engine(self, *, writes: bool = False) -> Engine:
         if not self.sqlite:
             return create_engine(
                 self.url, pool_size=10, max_overflow=_CONNECTIONS - 10, pool_pre_ping=True, pool_timeout=_WAIT,
                 connect_args={"connect_timeout": 5},
             )  # fmt: skip
-        arguments: dict[str, Any] = {"check_same_thread": False, "timeout": _WAIT if wait is None else wait}
+        # The event loop, which shares the connection that writes, must not wait for a lock.
+        arguments: dict[str, Any] = {"check_same_thread": False, "timeout": 0 if writes else _WAIT}
         if self.memory:
             engine = create_engine(self.url, poolclass=StaticPool, connect_args=arguments)
         else:
@@ -122,9 +124,8 @@ class Database:
                 max_overflow=0 if writes else 40,
                 connect_args=arguments,
             )
-        event.listen(engine, "connect", _set_up_sqlite)
-        begin = "BEGIN IMMEDIATE" if writes and not self.memory else "BEGIN"
-        event.listen(engine, "begin", lambda connection: driver_connection(connection).execute(begin))
+        event.listen(engine, "connect", _set_up_writer if writes else _set_up_sqlite)
+        event.listen(engine, "begin", _begin_write if writes else _begin_read)
         return engine
 
     @contextmanager
@@ -143,11 +144,10 @@ class Database:
 
     async def read_async(self, job: Job[T]) -> T:
         """The same for the event loop: read a few rows."""
-        if self._quick_readers is not self._readers:
+        if self._session is not None:
             try:
-                with self._quick_readers.begin() as connection:
-                    return job(connection)
-            except (exc.OperationalError, sqlite3.OperationalError):
+                return self._session.run(job, _READ)
+            except (SessionBusyError, exc.OperationalError, sqlite3.OperationalError):
                 # Locked, or worse: a thread has the patience to find out.
                 pass
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, job)
@@ -158,24 +158,33 @@ class Database:
 
     async def write_async(self, job: Job[T], *, note: bool = False) -> T:
         """`write` for the event loop. A `note` need not be on the disk before the answer: it is no participant's."""
-        loop = asyncio.get_running_loop()
-        if not self.sqlite or self.memory:
-            return await loop.run_in_executor(self._threads, self.write, job)
-        answer: asyncio.Future[T] = loop.create_future()
-        self._enqueue(job, partial(_call_in, loop, partial(_settle, answer)), note)
-        return await answer
+        if self._session is None:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self.write, job)
+        self._check_open()
+        try:
+            value = self._session.run(job, _WRITE)
+            self._count_write()
+            if not note:
+                await self._journal.flush_async()
+        except SessionBusyError:
+            return await asyncio.get_running_loop().run_in_executor(self._threads, self.write, job)
+        except _FAILURES as error:
+            raise self.explain(error) from error
+        return value
 
     def write(self, job: Job[T]) -> T:
         """Run a job in a transaction; what it returns comes back once it is on the disk.
 
         What it raises is raised here, and nothing of it is kept.
         """
-        if self.sqlite and not self.memory:
-            answer: Future[T] = Future()
-            self._enqueue(job, partial(_settle, answer), note=False)
-            return answer.result()
+        self._check_open()
         for attempt in range(4):
             try:
+                if self._session is not None:
+                    value = self._session.run_patiently(job, _WRITE, _WAIT)
+                    self._count_write()
+                    self._journal.flush()
+                    return value
                 if self.memory:
                     with self._memory_lock, self._writers.begin() as connection:
                         return job(connection)
@@ -187,24 +196,60 @@ class Database:
                 raise self.explain(error) from error
         raise AssertionError("unreachable")
 
-    @contextmanager
-    def schema(self) -> Iterator[Connection]:
-        """A connection of its own in a transaction, to make or change tables with."""
+    def _check_open(self) -> None:
+        if self._closed:
+            raise StoreUnavailableError(f"The database {self.display_url} is closed")
+
+    def _count_write(self) -> None:
+        self._writes += 1
+        if self._writes >= _JOURNAL_WRITES:
+            self._writes = 0
+            with suppress(RuntimeError):
+                self._threads.submit(self._shorten_journal)
+
+    def _shorten_journal(self) -> None:
+        """Copy the journal into the database beside all others, then what came meanwhile with nobody writing: only a
+        journal that is copied to its end is begun anew."""
+        assert self._session is not None
+        with suppress(sqlite3.Error):
+            self._journal.empty()
+            self._session.pause(self._journal.empty)
+
+    def purge(self) -> None:
+        """Leave no bytes of what was deleted: SQLite's journal is emptied, PostgreSQL's tables are rewritten."""
+        if self.memory:
+            return
         try:
-            with self._writers.begin() as connection:
-                yield connection
+            if self.sqlite:
+                self._empty_journal()
+            else:
+                with self._writers.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+                    for table in ("judgements", "visits", "watches", "assignments", "participants"):
+                        connection.exec_driver_sql(f"VACUUM FULL {table}")
         except _FAILURES as error:
             raise self.explain(error) from error
 
+    def _empty_journal(self) -> None:
+        connection = sqlite3.connect(str(self.url.database), timeout=1, isolation_level=None)
+        try:
+            for _ in range(_WAIT):
+                # Readers are quick: one of the tries meets none.
+                if not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
+                    return
+        finally:
+            connection.close()
+        raise StoreUnavailableError(
+            f"The journal of {self.display_url} cannot be emptied, because somebody reads the database; "
+            "what was deleted may still be in it until the next try"
+        )
+
     def close(self) -> None:
-        """End the writer after what waits, and close all connections."""
-        with self._starting:
-            self._closed = True
-            if self._writer is not None:
-                self._jobs.put(None)
-                self._writer.join()
-                self._writer = None
-        for engine in {self._readers, self._writers, self._quick_readers}:
+        """Close all connections."""
+        self._closed = True
+        if self._session is not None:
+            self._journal.close()
+            self._session.close()
+        for engine in {self._readers, self._writers}:
             engine.dispose()
 
     def explain(self, error: Exception) -> Exception:
@@ -225,82 +270,6 @@ class Database:
             remedy = "see that the server runs and lets this user in; participants' pages keep trying"
         return StoreUnavailableError(f"The database {self.display_url} fails: {message}; {remedy}")
 
-    # ── SQLite's one writer ──
-
-    def _enqueue(self, job: Job[Any], callback: Callback, note: bool) -> None:
-        with self._starting:
-            if self._closed:
-                raise StoreUnavailableError(f"The database {self.display_url} is closed")
-            if self._writer is None:
-                self._writer = threading.Thread(target=self._work, name="study-writer", daemon=True)
-                self._writer.start()
-            self._jobs.put((job, callback, note))
-
-    def _work(self) -> None:
-        while (first := self._jobs.get()) is not None:
-            batch = [first]
-            closing = False
-            while len(batch) < _BATCH and not self._jobs.empty():
-                waiting = self._jobs.get()
-                if waiting is None:
-                    closing = True
-                    break
-                batch.append(waiting)
-            notes = [(job, callback) for job, callback, note in batch if note]
-            rest = [(job, callback) for job, callback, note in batch if not note]
-            if notes:
-                self._commit(notes, flush=False)
-            if rest:
-                self._commit(rest, flush=True)
-            if closing:
-                return
-
-    def _commit(self, batch: list[tuple[Job[Any], Callback]], *, flush: bool) -> None:
-        results: list[tuple[Any, BaseException | None]] = []
-        try:
-            with self._writers.connect() as connection:
-                driver_connection(connection).execute(f"PRAGMA synchronous={'FULL' if flush else 'NORMAL'}")
-                with connection.begin():
-                    results += [_attempt(connection, job) for job, _ in batch]
-        except Exception as error:
-            failed = self.explain(error) if isinstance(error, _FAILURES) else error
-            results = [(None, failed)] * len(batch)
-        for (_, callback), result in zip(batch, results, strict=True):
-            callback(*result)
-
-
-def _settle(answer: Future[T] | asyncio.Future[T], value: T, error: BaseException | None) -> None:
-    if answer.cancelled():
-        return
-    if error is None:
-        answer.set_result(value)
-    else:
-        answer.set_exception(error)
-
-
-def _call_in(
-    loop: asyncio.AbstractEventLoop, callback: Callback, value: Any, error: BaseException | None
-) -> None:
-    """Tell somebody in another thread's loop. A loop that has ended has nobody left to tell."""
-    with suppress(RuntimeError):
-        loop.call_soon_threadsafe(callback, value, error)
-
-
-def _attempt(connection: Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:
-    """What a job returns or raises. Trouble of the whole database is raised, and ends the transaction."""
-    driver = driver_connection(connection)
-    driver.execute("SAVEPOINT job")
-    try:
-        value = job(connection)
-        driver.execute("RELEASE job")
-    except (exc.OperationalError, exc.InterfaceError, sqlite3.OperationalError):
-        raise
-    except Exception as error:
-        driver.execute("ROLLBACK TO job")
-        driver.execute("RELEASE job")
-        return None, error
-    return value, None
-
 
 def _make_private(path: Path) -> None:
     """A new file that this user alone reads: it holds answers and the study's secret. Its journals follow it."""
@@ -319,4 +288,23 @@ def _set_up_sqlite(connection: Any, _: Any) -> None:
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute("PRAGMA synchronous=FULL")
     cursor.execute("PRAGMA foreign_keys=ON")
+    # What is deleted is overwritten: people may withdraw.
+    cursor.execute("PRAGMA secure_delete=ON")
     cursor.close()
+
+
+def _set_up_writer(connection: Any, _: Any) -> None:
+    _set_up_sqlite(connection, _)
+    # `Journal` does both in time, off the event loop.
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute("PRAGMA wal_autocheckpoint=0")
+
+
+def _begin_read(connection: Connection) -> None:
+    driver_connection(connection).execute(_READ)
+
+
+def _begin_write(connection: Connection) -> None:
+    driver = driver_connection(connection)
+    if not driver.in_transaction:
+        driver.execute(_WRITE)

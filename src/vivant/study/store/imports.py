@@ -10,15 +10,15 @@ from sqlalchemy import Connection, insert, select
 
 from vivant.core.errors import DataError
 from vivant.study.judgement import StudyJudgement, StudyPerson
-from vivant.study.store.store import lock_study, log_event
-from vivant.study.store.tables import assignments, judgements, participants
+from vivant.study.store.store import lock_places, log_event
+from vivant.study.store.tables import assignments, judgements, participants, visits
 
 
 def add_imported(
     connection: Connection, now: float, people: Iterable[StudyPerson], judged: Iterable[StudyJudgement]
 ) -> tuple[int, int]:
     """Write them. Their items count as judged: they take assignment_ids as if this study had asked."""
-    lock_study(connection)
+    lock_places(connection)
     ids = {}
     for person in people:
         known = connection.scalar(
@@ -37,6 +37,8 @@ def add_imported(
                 language=person.language,
                 answers=person.answers,
                 excluded=person.excluded,
+                outcome=person.outcome,
+                failures=person.failures,
                 created=now if created is None else created,
                 consented=_seconds(person.consented),
                 finished=_seconds(person.finished),
@@ -60,6 +62,7 @@ def _add_judgements(
             next_slot[item] = max(next_slot.get(item, 0), slot + 1)
     assignment_ids: dict[tuple[str, str], int] = {}
     rows: dict[tuple[int, str, str], dict[str, Any]] = {}
+    absences: dict[tuple[int, str], dict[str, Any]] = {}
     for judgement in judged:
         if judgement.annotator not in ids:
             raise DataError(f"A judgement of '{judgement.item}' names nobody known: '{judgement.annotator}'")
@@ -101,8 +104,18 @@ def _add_judgements(
             "seconds": judgement.seconds,
             "revised": judgement.revised,
         }
+        if judgement.leaves or judgement.away:
+            absences[row_key[:2]] = {
+                "assignment": assignment_ids[key],
+                "page": judgement.page,
+                "shown": now if given_at is None else given_at,
+                "away": judgement.away,
+                "leaves": judgement.leaves,
+            }
     if rows:
         connection.execute(insert(judgements), list(rows.values()))
+    if absences:
+        connection.execute(insert(visits), list(absences.values()))
     return len(rows)
 
 

@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import inspect
+from sqlalchemy import Connection, inspect
 
 from vivant.study.store.database import Database, StoreError
 
@@ -65,6 +65,12 @@ def check_version(database: Database, study: Path, *, create: bool) -> None:
 def upgrade(database: Database, to: str = "head") -> None:
     """Bring the tables to a version, in one transaction."""
     config = _config()
-    with database.schema() as connection:
+
+    def job(connection: Connection) -> None:
+        if not connection.in_transaction():
+            # Else Alembic would commit after each step.
+            connection.begin()
         config.attributes["connection"] = connection
         command.upgrade(config, to)
+
+    database.write(job)

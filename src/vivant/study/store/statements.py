@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
 from sqlalchemy import Connection, Delete, Insert, Select, Update
 from sqlalchemy.dialects import sqlite
 
-_DIALECT = sqlite.dialect(paramstyle="named")
+_DIALECT = sqlite.dialect(
+    paramstyle="named",
+    json_serializer=lambda value: msgspec.json.encode(value).decode(),
+    json_deserializer=msgspec.json.decode,
+)
 Convert = Callable[[Any], Any]
 """From a value of Python's to one of the driver's, or back."""
 
@@ -46,9 +51,11 @@ class Statement:
         return rows[0] if rows else None
 
     def change(self, connection: Connection, **values: Any) -> int:
-        """Write; how many rows an UPDATE or DELETE met."""
+        """Write; how many rows were written."""
         if connection.dialect.name != "sqlite":
-            return connection.execute(self._statement, values).rowcount
+            # Without this option SQLAlchemy does not count the rows of an INSERT.
+            options = {"preserve_rowcount": True}
+            return connection.execute(self._statement, values, execution_options=options).rowcount
         return int(self._run(connection, values).rowcount)
 
     def _run(self, connection: Connection, values: dict[str, Any]) -> Any:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
 from sqlalchemy import Connection, Subquery, bindparam, func, insert, select, update
 
 from vivant.core.closing import Closeable
@@ -18,66 +17,21 @@ from vivant.core.errors import UsageError, unknown_name_error
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
+from vivant.study.store.progress import ItemProgress, StudyEvent, StudyProgress
 from vivant.study.store.statements import Statement
 from vivant.study.store.tables import assignments, events, judgements, participants, settings, visits, watches
 
 _SETTING = Statement(select(settings.c.value).where(settings.c.name == bindparam("setting_name")))
 _LOCK = Statement(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
+_MARK = Statement(
+    update(settings).where(settings.c.name == bindparam("setting_name")).values(value=bindparam("new_value"))
+)
+_PLACES = "places"
 _STEP = 500
 """Rows fetched at a time."""
 _CLOCK_SLACK = 60.0
 """Seconds by which the computer's clock may be behind without a word."""
 logger = logging.getLogger("vivant")
-
-
-class StudyEvent(Struct, frozen=True, kw_only=True):
-    """Something that changed the study."""
-
-    at: str
-    kind: str
-    annotator: str = ""
-    detail: str = ""
-
-
-class ItemProgress(Struct, frozen=True, kw_only=True):
-    """How far an item is."""
-
-    item: str
-    finished: int = 0
-    held: int = 0
-    """Given to somebody who has not finished it yet."""
-
-
-class StudyProgress(Struct, frozen=True, kw_only=True):
-    """How far a study is. Attention checks and excluded people are not counted in `items`."""
-
-    target: int
-    """Judgements that each item is to get; 0 where the study has not been served yet."""
-    items: tuple[ItemProgress, ...]
-    people: dict[str, int]
-    """By state."""
-    excluded: int
-    paused: bool
-
-    @property
-    def places(self) -> int:
-        """All places of the study."""
-        return self.target * len(self.items)
-
-    @property
-    def finished(self) -> int:
-        """Places with a finished judgement."""
-        return sum(item.finished for item in self.items)
-
-    @property
-    def held(self) -> int:
-        """Places that somebody is at."""
-        return sum(item.held for item in self.items)
-
-    @property
-    def open(self) -> int:
-        """Places that nobody has."""
-        return sum(max(0, self.target - item.finished - item.held) for item in self.items)
 
 
 def open_store(
@@ -112,6 +66,7 @@ class StudyStore(Closeable):
             schema.check_version(self.database, study, create=create)
             self.secret = self._secret()
             self.clock = clock or start_clock(self._read_latest_time())
+            self.opened = self.clock()
         except BaseException:
             self.database.close()
             raise
@@ -156,6 +111,8 @@ class StudyStore(Closeable):
                     finished=format_time(row.finished),
                     answers=row.answers,
                     excluded=row.excluded,
+                    outcome=row.outcome,
+                    failures=row.failures,
                 )
 
     def judgements(self, annotator: str | None = None) -> Iterator[StudyJudgement]:
@@ -262,7 +219,7 @@ class StudyStore(Closeable):
         """Let a person's judgements not count, and give their places to others; an empty reason takes them back."""
 
         def job(connection: Connection) -> None:
-            lock_study(connection)
+            lock_places(connection)
             known = connection.scalar(select(participants.c.id).where(participants.c.annotator == annotator))
             if known is None:
                 names = connection.scalars(select(participants.c.annotator)).all()
@@ -393,6 +350,19 @@ def set_setting(connection: Connection, name: str, value: str, *, overwrite: boo
 def lock_study(connection: Connection) -> None:
     """Let one transaction at a time give places. SQLite has one writer anyway."""
     _LOCK.rows(connection)
+
+
+def lock_places(connection: Connection) -> tuple[str, str]:
+    """The same for whoever gives places or takes them away: the mark of how they were, and of how they will be.
+
+    A mark is drawn anew each time, so that whoever has counted under one knows whether the count still holds, in
+    whatever process and after whatever was rolled back.
+    """
+    lock_study(connection)
+    before, after = get_setting(connection, _PLACES) or "", secrets.token_hex(8)
+    if not _MARK.change(connection, setting_name=_PLACES, new_value=after):
+        set_setting(connection, _PLACES, after)
+    return before, after
 
 
 def log_event(connection: Connection, at: float, kind: str, annotator: str = "", detail: str = "") -> None:

@@ -43,6 +43,9 @@ participants = Table(
     Column("consented", Float),
     Column("finished", Float),
     Column("seen", Float, nullable=False),
+    # How the visit ended, and how many attention checks were failed on the way.
+    Column("outcome", String(20), nullable=False, server_default=""),
+    Column("failures", Integer, nullable=False, server_default="0"),
 )
 
 assignments = Table(

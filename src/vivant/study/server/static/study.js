@@ -14,21 +14,26 @@ function saver() {
   // One timer waits for the end of typing. A retry has its own wait, which nothing but a connection cuts short.
   let timer = 0, busy = null, pause = 1000;
 
-  const remember = (fields) => { try { localStorage.setItem(key, JSON.stringify(fields)); } catch { waiting = fields; } };
-  const recall = () => { try { return JSON.parse(localStorage.getItem(key)) ?? waiting; } catch { return waiting; } };
-  const forget = () => { waiting = null; try { localStorage.removeItem(key); } catch { /* nothing was kept */ } };
+  // What waits to be saved is this tab's own. The storage, which all tabs share, keeps a copy for a reload.
   let waiting = null;
+  const stored = () => { try { return localStorage.getItem(key); } catch { return null; } };
+  const remember = (fields) => { waiting = fields; try { localStorage.setItem(key, JSON.stringify(fields)); } catch { /* storage is off */ } };
+  const forget = () => {
+    const own = JSON.stringify(waiting);
+    waiting = null;
+    if (stored() === own) localStorage.removeItem(key);
+  };
 
   const say = (text, bad = false) => { state.textContent = text; state.classList.toggle("bad", bad); };
   const fields = () => {
     const found = {};
-    for (const [name, value] of new FormData(form)) if (name !== "form" && name !== "page") found[name] = value;
+    for (const [name, value] of new FormData(form)) if (name !== "form" && name !== "page") found[name] = value.replace(/\r?\n/g, "\n");
     return found;
   };
 
   async function send() {
     clearTimeout(timer);
-    const now = recall();
+    const now = waiting;
     if (now === null) return true;
     say(form.dataset.saving);
     let answer;
@@ -42,7 +47,7 @@ function saver() {
     }
     if (answer?.ok) {
       pause = 1000;
-      if (JSON.stringify(recall()) !== JSON.stringify(now)) return send();
+      if (JSON.stringify(waiting) !== JSON.stringify(now)) return send();
       forget();
       say(form.dataset.saved);
       return true;
@@ -65,15 +70,18 @@ function saver() {
     clearTimeout(timer);
     if (!busy) timer = setTimeout(flush, wait);
   };
-  form.addEventListener("change", (event) => { if (event.target.name !== "text") changed(0); });
-  form.addEventListener("input", (event) => { if (event.target.name === "text") changed(500); });
+  const typed = (field) => field.matches("textarea, input:not([type=radio], [type=checkbox], [type=range])");
+  form.addEventListener("change", (event) => { if (event.target.name && !typed(event.target)) changed(0); else if (event.target.name && !event.isTrusted) changed(0); });
+  form.addEventListener("input", (event) => { if (event.target.name && typed(event.target)) changed(500); });
 
   // What a lost connection or a closed lid left behind.
-  const before = recall();
+  const before = JSON.parse(stored());
   if (before) {
+    waiting = before;
     for (const [name, value] of Object.entries(before)) {
       const field = form.elements[name];
-      if (field) field.value = value;
+      if (field?.type === "checkbox") field.checked = value !== "";
+      else if (field) field.value = value;
     }
     flush();
   }
@@ -84,12 +92,13 @@ function saver() {
   let leaving = false;
   form.addEventListener("submit", async (event) => {
     if (leaving) { event.preventDefault(); return; }
-    if (recall() === null && !busy) { leaving = true; return; }
+    if (waiting === null && !busy) { leaving = true; return; }
     event.preventDefault();
     if (await flush() && !leaving) { leaving = true; forget(); form.submit(); }
   });
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
-  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden" && recall() && !busy) flush(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden" && waiting && !busy) flush(); });
+  return flush;
 }
 
 // ── watching ──
@@ -121,16 +130,19 @@ function watcher() {
     const replay = box.querySelector(".replay");
     const media = box.dataset.media;
     // What was played is reported in pieces; the server counts no more than its own clock allows.
-    let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now();
+    let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now(), updated = reported;
     const take = () => { const seconds = played; played = 0; reported = performance.now(); return seconds; };
     const report = () => { if (played > 0) { const seconds = take(); sent = sent.then(() => tell(media, "playing", seconds)); } };
-    player.addEventListener("play", () => { at = player.currentTime; sent = sent.then(() => tell(media, "started")); });
+    player.addEventListener("play", () => { at = player.currentTime; updated = performance.now(); sent = sent.then(() => tell(media, "started")); });
     player.addEventListener("timeupdate", () => {
       const step = player.currentTime - at;
+      // A busy computer reports seldom: what was played then is no jump.
+      const most = Math.max(1.5, (performance.now() - updated) / 1000 * player.playbackRate * 1.1);
       at = player.currentTime;
-      if (player.seeking || step < 0 || step > 1.5) return;
+      updated = performance.now();
+      if (player.seeking || step < 0 || step > most) return;
       played += step / player.playbackRate;
-      if (at - furthest < 1.5) furthest = Math.max(furthest, at);
+      if (at - furthest < most) furthest = Math.max(furthest, at);
       if (performance.now() - reported > 10000) report();
     });
     player.addEventListener("pause", report);
@@ -170,6 +182,8 @@ function watcher() {
     gone = null;
     if (seconds > 0.5) tell("", "away", seconds);
   };
+  // A sign of life while the page is open, so that the place is not given to somebody else.
+  setInterval(() => tell("", "alive"), 60000);
   addEventListener("blur", leave);
   addEventListener("focus", back);
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : back()));
@@ -186,7 +200,7 @@ function keys() {
   });
 }
 
-function clock() {
+function clock(flush) {
   const place = form.querySelector(".clock");
   const until = Date.now() + Number(form.dataset.left) * 1000;
   const tick = () => {
@@ -196,16 +210,26 @@ function clock() {
     place.classList.toggle("soon", left <= 10);
     if (left > 0) return void setTimeout(tick, 500);
     // The server closes the item a little later than this, so that what is under way arrives.
-    setTimeout(() => location.reload(), 4000);
+    setTimeout(leave, 4000);
+  };
+  // What waits is saved first; and as long as the server is away, the page stays.
+  const leave = async () => {
+    await flush();
+    try {
+      await fetch(document.querySelector("link[rel=icon]").href, { cache: "no-store" });
+    } catch {
+      return void setTimeout(leave, 2000);
+    }
+    location.reload();
   };
   tick();
 }
 
 if (form) {
-  saver();
+  const flush = saver();
   watcher();
   keys();
-  if (form.dataset.left !== undefined) clock();
+  if (form.dataset.left !== undefined) clock(flush);
 }
 
 const tongue = document.getElementById("tongue");

@@ -1,0 +1,227 @@
+"""Can people, and models, name what rendered clips mime? A blind study and free-form runs, counted by action.
+
+Everything lies below one folder: `study/` with the answers of people, `models/NAME/` with a run of each model. So
+the count can be made again whenever there are more answers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.mime import Mime
+from vivant.benchmarks.mime.score import SETTINGS
+from vivant.build.mime.edition import read_edition
+from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.table import Table
+from vivant.core.types import Sample
+from vivant.metrics.intervals import wilson
+from vivant.study.make import NewStudy, StudySpec, make_study
+
+TASK = "mime/ff"
+STUDY, MODELS = "study", "models"
+_QUESTION = "What is this person miming? Write it in a few words."
+
+
+class NamedAction(Struct, frozen=True, kw_only=True):
+    """How often an action was named, by whom, and what else it was taken for."""
+
+    action: str
+    label: str
+    source: str
+    """`people`, or a model."""
+    named: int
+    answers: int
+    others: tuple[str, ...] = ()
+    """Wrong names, most frequent first."""
+
+    @property
+    def share(self) -> float:
+        """The share of answers that name it."""
+        return self.named / self.answers if self.answers else 0.0
+
+
+class Naming(Struct, frozen=True, kw_only=True):
+    """What a count found."""
+
+    actions: tuple[NamedAction, ...]
+    least: float
+    """The share below which an action is doubtful."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def doubtful(self) -> tuple[NamedAction, ...]:
+        """The actions that too few answers of a source name."""
+        return tuple(entry for entry in self.actions if entry.answers and entry.share < self.least)
+
+
+def choose_variant(folder: Path, variant: str | None) -> str:
+    """A variant of a rendered folder by name; its first, without one."""
+    names = [entry.name for entry in read_edition(folder).specification.shown]
+    if variant is None:
+        return names[0]
+    if variant not in names:
+        raise unknown_name_error("variant", variant, names)
+    return variant
+
+
+def make_naming_study(
+    folder: Path, out: Path, variant: str, *, people: int = 5, seed: int = 0
+) -> NewStudy | None:
+    """The blind study of a rendered folder's clips below `out`; None where there is one already.
+
+    Args:
+        folder: What `vivant build mime render` made.
+        out: Where everything about the naming lies.
+        variant: The clips to show.
+        people: Answers wanted of each clip.
+        seed: Of the orders.
+    """
+    if (out / STUDY).exists():
+        return None
+    spec = StudySpec(
+        kind="free-then-mcq",
+        origin=("mime",),
+        data=(str(folder),),
+        where=(f"variant={variant}",),
+        seed=seed,
+        judgements_per_item=people,
+        languages=("en",),
+        title="What is mimed?",
+        question=_QUESTION,
+        copy=True,
+    )
+    return make_study(out / STUDY, spec)
+
+
+def name_model_folder(out: Path, model: str) -> Path:
+    """Where a model's run lies."""
+    return out / MODELS / re.sub(r"[^\w.-]+", "-", model).strip("-")
+
+
+def count_names(folder: Path, out: Path, *, least: float = 0.5) -> Naming:
+    """Count the answers of people and models that are there, action by action.
+
+    Args:
+        folder: The rendered clips.
+        out: Where the study and the runs lie.
+        least: The share of right names below which an action is doubtful.
+    """
+    if not 0 <= least <= 1:
+        raise UsageError(f"--least is a share from 0 to 1, not {least:g}")
+    samples = {sample.id: sample for sample in Mime().load(folder, TASK)}
+    notes: list[str] = []
+    actions: list[NamedAction] = []
+    if (out / STUDY).is_dir():
+        actions += _count_people(out / STUDY, samples, notes)
+    runs = sorted(path for path in (out / MODELS).glob("*") if (path / "manifest.json").is_file())
+    for run in runs:
+        actions += _count_run(run, samples, notes)
+    return Naming(actions=tuple(actions), least=least, notes=tuple(notes))
+
+
+def _count_people(study: Path, samples: dict[str, Sample], notes: list[str]) -> list[NamedAction]:
+    from vivant.study.results import load_results
+
+    if not (study / "study.db").is_file():
+        notes.append(f"nobody has answered yet; `vivant study serve {study}` asks them")
+        return []
+    results = load_results(study)
+    answers: list[tuple[Sample, str]] = []
+    gone = 0
+    for judgement in results.iter_counted():
+        if judgement.page != "free" or not isinstance(judgement.answer, str):
+            continue
+        stated = results.key_line(judgement.item).extra.get("sample")
+        sample = samples.get(msgspec.convert(stated, Sample).id) if stated else None
+        if sample is None:
+            gone += 1
+            continue
+        answers.append((sample, judgement.answer))
+    if gone:
+        notes.append(f"{gone} answers are about clips that the folder no longer has, and are set aside")
+    if not answers:
+        notes.append("nobody has named a clip yet")
+        return []
+    marks = _match(answers)
+    return _gather("people", [(*answer, right) for answer, right in zip(answers, marks, strict=True)])
+
+
+def _match(answers: Sequence[tuple[Sample, str]]) -> list[bool]:
+    """Whether each answer means a label, by the similarity that free-form scoring uses."""
+    from vivant.metrics.similarity import best_similarity
+
+    values = best_similarity([answer for _, answer in answers], [sample.answers for sample, _ in answers])
+    return [float(value) >= SETTINGS["threshold"] for value in values]
+
+
+def _count_run(path: Path, samples: dict[str, Sample], notes: list[str]) -> list[NamedAction]:
+    from vivant.runs.run import load_run
+
+    run = load_run(path)
+    rows, failed = [], 0
+    scores = [score for scored in run.scores() if scored.task == TASK for *_, score in scored.rows]
+    for score in scores:
+        sample = samples.get(score.id)
+        if sample is None:
+            continue
+        if score.value is None:
+            failed += 1
+            continue
+        rows.append((sample, str(score.answer or ""), score.value == 1.0))
+    if failed:
+        notes.append(f"{run.model}: {failed} clips have no answer that could be scored, and are set aside")
+    return _gather(run.model, rows)
+
+
+def _gather(source: str, rows: Sequence[tuple[Sample, str, bool]]) -> list[NamedAction]:
+    groups: dict[str, list[tuple[Sample, str, bool]]] = {}
+    for row in rows:
+        groups.setdefault(row[0].facets["action"], []).append(row)
+    entries = []
+    for action, group in sorted(groups.items()):
+        wrong = [answer.strip().lower() for _, answer, right in group if not right and answer.strip()]
+        others = sorted(set(wrong), key=lambda answer: (-wrong.count(answer), answer))
+        entries.append(
+            NamedAction(
+                action=action,
+                label=group[0][0].answers[0],
+                source=source,
+                named=sum(right for *_, right in group),
+                answers=len(group),
+                others=tuple(others[:3]),
+            )
+        )
+    return entries
+
+
+def build_naming_table(naming: Naming) -> Table:
+    """The count as a table: an action a row, the least named first."""
+    if not naming.actions:
+        raise DataError("There are no answers yet: let people answer the study, or name a model with --model")
+    rows = []
+    for entry in sorted(naming.actions, key=lambda entry: (entry.source, entry.share, entry.action)):
+        interval = wilson(entry.named, entry.answers).scaled(100)
+        rows.append(
+            (
+                entry.source,
+                entry.action,
+                entry.label,
+                f"{entry.named} of {entry.answers}",
+                f"{interval.low:.0f} – {interval.high:.0f}",
+                "doubtful" if entry in naming.doubtful else "",
+                "; ".join(entry.others),
+            )
+        )
+    return Table(
+        title="Named",
+        columns=("by", "action", "label", "named", "95 % interval", "", "taken for"),
+        body=tuple(rows),
+        notes=naming.notes,
+        optional=("taken for", "95 % interval"),
+        kept=2,
+    )

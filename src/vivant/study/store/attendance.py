@@ -1,0 +1,129 @@
+"""How long a video was played and a page was left: reports of the page's script, within the server's own time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import structs
+from sqlalchemy import Connection, Float, Integer, bindparam, exists, insert, select, update
+
+from vivant.study.design import Page, Study
+from vivant.study.store.answers import PlaybackTimes, lock_assignment, lock_owner, note_activity
+from vivant.study.store.database import Job
+from vivant.study.store.statements import Statement
+from vivant.study.store.store import StudyStore
+from vivant.study.store.tables import assignments, visits, watches
+
+_WATCH: dict[str, Any] = {
+    name: bindparam(f"{name}_value") for name in ("fetched", "started", "ended", "played", "plays")
+}
+_ADD_WATCH = Statement(
+    insert(watches).values(assignment=bindparam("assignment_id"), media=bindparam("media_index"), **_WATCH)
+)
+_CHANGE_WATCH = Statement(
+    update(watches)
+    .where(watches.c.assignment == bindparam("assignment_id"), watches.c.media == bindparam("media_index"))
+    .values(**_WATCH)
+)
+_FETCH = Statement(
+    insert(watches).from_select(
+        ["assignment", "media", "fetched"],
+        select(
+            assignments.c.id, bindparam("media_index", type_=Integer), bindparam("now", type_=Float)
+        ).where(
+            assignments.c.id == bindparam("assignment_id"),
+            ~exists().where(
+                watches.c.assignment == assignments.c.id, watches.c.media == bindparam("media_index")
+            ),
+        ),
+    )
+)  # fmt: skip
+_FETCH_LATER = Statement(
+    update(watches)
+    .where(
+        watches.c.assignment == bindparam("assignment_id"), watches.c.media == bindparam("media_index"),
+        watches.c.fetched.is_(None),
+    )
+    .values(fetched=bindparam("now"))
+)  # fmt: skip
+_LEAVE = Statement(
+    update(visits)
+    .where(visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"))
+    .values(away=visits.c.away + bindparam("seconds"), leaves=visits.c.leaves + 1)
+)
+SPEED = 1.1
+"""How much faster than the server's clock a player may run: clocks differ, browsers round."""
+
+
+def record_playback(
+    store: StudyStore,
+    study: Study,
+    participant: int,
+    assignment: int,
+    media: int,
+    what: str,
+    seconds: float = 0.0,
+) -> Job[PlaybackTimes]:
+    """Note what became of a media file: ready (a script watches it), started, playing or ended.
+
+    Args:
+        store: the study's store.
+        study: the study.
+        participant: whose page it is.
+        assignment: the item's place.
+        media: the file's number in the item.
+        what: what happened.
+        seconds: played since the last report. No more counts than the time since the first start.
+    """
+
+    def job(connection: Connection) -> PlaybackTimes:
+        state, current, now = lock_assignment(connection, store, study, participant, assignment)
+        before = current.watches.get(media)
+        note_activity(connection, state, now)
+        times = _add_report(before or PlaybackTimes(), what, seconds, now)
+        if times != before:
+            statement = _ADD_WATCH if before is None else _CHANGE_WATCH
+            values = {f"{name}_value": value for name, value in structs.asdict(times).items()}
+            statement.change(connection, assignment_id=assignment, media_index=media, **values)
+        return times
+
+    return job
+
+
+def record_fetch(store: StudyStore, assignment: int, media: int) -> Job[None]:
+    """Note that a media file was asked for, the first time. Whether a script watches it, this does not tell."""
+
+    def job(connection: Connection) -> None:
+        lock_owner(connection, assignment)
+        values = {"assignment_id": assignment, "media_index": media, "now": store.clock()}
+        if not _FETCH.change(connection, **values):
+            _FETCH_LATER.change(connection, **values)
+
+    return job
+
+
+def _add_report(times: PlaybackTimes, what: str, seconds: float, now: float) -> PlaybackTimes:
+    played = times.played or 0.0
+    if what in ("playing", "ended") and times.started is not None:
+        played = min((times.played or 0.0) + max(0.0, seconds), max(0.0, now - times.started) * SPEED)
+    return PlaybackTimes(
+        fetched=times.fetched,
+        started=now if what == "started" and times.started is None else times.started,
+        ended=now if what == "ended" and times.ended is None else times.ended,
+        played=round(played, 3),
+        plays=times.plays + (what == "started"),
+    )
+
+
+def record_absence(
+    store: StudyStore, study: Study, participant: int, assignment: int, page: Page, seconds: float
+) -> Job[None]:
+    """Note that a participant left the page open and came back after so many seconds."""
+
+    def job(connection: Connection) -> None:
+        _, current, now = lock_assignment(connection, store, study, participant, assignment)
+        since = now if current.since is None else current.since
+        counted = min(max(0.0, seconds), max(0.0, now - since))
+        _LEAVE.change(connection, assignment_id=assignment, page_name=page, seconds=round(counted, 3))
+
+    return job
