@@ -193,6 +193,10 @@ def test_how_an_answer_ended_is_told(served: Served) -> None:
         ([{"type": "video_url", "video_url": {"url": "data:video/mp4;base64,AAAA"}}], {}, 400, "video_url"),
         ([{"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}], {}, 400, "no sound"),
         ([{"type": "hologram"}], {}, 400, "hologram"),
+        ("", {}, 400, "nothing to answer"),
+        ([{"type": "text", "text": " \n"}], {}, 400, "nothing to answer"),
+        ("x", {"response_format": {"type": "json_object"}}, 400, "response_format is not offered"),
+        ("x", {"response_format": {"type": "json_schema", "json_schema": {}}}, 400, "response_format is not"),
     ],
 )
 def test_what_cannot_be_answered_is_an_error(
@@ -203,10 +207,33 @@ def test_what_cannot_be_answered_is_an_error(
     assert text in answer["error"]["message"] and "\n" not in answer["error"]["message"]
 
 
+def test_plain_text_as_response_format_is_let_pass(served: Served) -> None:
+    assert served.ask("x", response_format={"type": "text"})[0] == 200
+
+
 def test_bodies_that_are_none(served: Served) -> None:
     assert served.post(b"{")[0] == 400
     assert served.post({"messages": []})[0] == 400
     assert served.post(b"{}", **{"Content-Type": "text/plain"})[0] == 415
+
+
+def test_without_a_key_only_this_machine_is_answered(served: Served) -> None:
+    body = {"messages": [{"role": "user", "content": "Which?"}]}
+    for host in ("evil.example", "testserver", "127.0.0.1.evil.example", "localhost.evil.example:80", ""):
+        status, answer = served.post(body, Host=host)
+        assert status in (400, 403) and b"pictures" not in answer, host
+    for host in ("localhost", "LOCALHOST:99", "127.0.0.1:1", "[::1]:8000"):
+        assert served.post(body, Host=host)[0] == 200, host
+
+
+def test_with_a_key_other_hosts_may_ask() -> None:
+    made = Served(key="secret")
+    try:
+        body = {"messages": [{"role": "user", "content": "Which?"}]}
+        assert made.post(body, Host="models.example", Authorization="Bearer secret")[0] == 200
+        assert made.post(body, Host="models.example")[0] == 401
+    finally:
+        made.stop()
 
 
 def test_a_key_is_asked_for() -> None:

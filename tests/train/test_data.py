@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import tarfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +20,7 @@ from vivant.core.types import FramePolicy, Text
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     from vivant.train.components import fill_vocabulary, train_example_tokenizer
     from vivant.train.data.dataloader import BatchSampler, DataLoader, TrainingPosition
+    from vivant.train.data.example_set import ExampleSet
     from vivant.train.data.frame_loader import FrameLoader
     from vivant.train.data.sources import Example, TrainingSource, load_examples, phrase_example
     from vivant.train.model.processing import Processor, find_shared_lines
@@ -39,8 +38,9 @@ def load_world(world: Path, benchmark: str = "mimic/thinking", **changes: Any) -
 
 def make_sampler(world: Path, processes: int = 1, **changes: Any) -> tuple[BatchSampler, Processor]:
     settings = make_recipe(recipe(world))
-    examples = load_world(world, **changes)
-    tokenizer = train_example_tokenizer(settings, examples)
+    source = TrainingSource(benchmark="mimic/thinking", data=str(world), **changes)
+    examples = ExampleSet([source], Path())
+    tokenizer = train_example_tokenizer(settings, examples.fixed)
     processor = Processor(fill_vocabulary(settings.model, tokenizer), tokenizer, len(tokenizer))
     sampler = BatchSampler(
         examples,
@@ -128,7 +128,6 @@ def test_steps_are_the_same_however_they_are_shared_or_resumed(world: Path) -> N
     shared = take(make_sampler(world, processes=2)[0], TrainingPosition(), 9)
     names = [sorted(step.sample_names) for step in all_steps]
     assert [sorted(step.sample_names) for step in shared] == names
-    assert all(len(step.rows) >= 2 for step in shared)
 
 
 def test_an_epoch_asks_everything_once_and_a_weight_counts(world: Path) -> None:
@@ -173,42 +172,6 @@ def test_wording_becomes_single_tokens_but_options_never(world: Path) -> None:
     tokenizer = train_example_tokenizer(make_recipe(recipe(world)), examples)
     assert len(tokenizer.encode(phrased[0].text)) < 60
     assert tokenizer.decode(tokenizer.encode(phrased[0].text)) == phrased[0].text
-
-
-def write_shard(path: Path, members: dict[str, bytes]) -> None:
-    with tarfile.open(path, "w") as archive:
-        for name, data in members.items():
-            entry = tarfile.TarInfo(name)
-            entry.size = len(data)
-            archive.addfile(entry, io.BytesIO(data))
-
-
-def test_shards_are_read_like_the_folder_they_were_made_from(world: Path, tmp_path: Path) -> None:
-    videos = [msgspec.json.decode(line) for line in (world / "videos.jsonl").read_bytes().splitlines()]
-    items = [msgspec.json.decode(line) for line in (world / "items.jsonl").read_bytes().splitlines()]
-    members: dict[str, bytes] = {}
-    for video in videos:
-        ref = f"{video['platform']}/{video['id']}"
-        video_items = [item for item in items if item["video"] == ref]
-        members[f"{video['id']}.json"] = msgspec.json.encode({"video": video, "items": video_items})
-        members[f"{video['id']}.mp4"] = (world / f"videos/{video['id']}.mp4").read_bytes()
-    write_shard(tmp_path / "train-0000.tar", members)
-    loaded = load_examples(
-        [TrainingSource(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path
-    ).examples
-    assert [phrase_example(e, 0, 0).text for e in loaded] == [
-        phrase_example(e, 0, 0).text for e in load_world(world)
-    ]
-    assert all((Path(e.media_root) / e.media[0].path).is_file() for e in loaded)
-
-    write_shard(tmp_path / "lone.tar", {"a.json": members["v0000.json"]})
-    with pytest.raises(DataError, match=r"a\.json has no video beside it"):
-        load_examples([TrainingSource(benchmark="mimic", shards="lone.tar")], tmp_path)
-    (tmp_path / "torn.tar").write_bytes(b"no archive" * 100)
-    with pytest.raises(DataError, match=r"torn\.tar cannot be read"):
-        load_examples([TrainingSource(benchmark="mimic", shards="torn.tar")], tmp_path)
-    with pytest.raises(DataError, match="No shard is called"):
-        load_examples([TrainingSource(benchmark="mimic", shards="none-*.tar")], tmp_path)
 
 
 def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_logits_are_torchs(pair: tuple[Path, Path], count: int) -> None:
     onnx_engine, torch_engine = load_engines(pair)[::-1]
     request = make_request(clip(count), key=f"k{count}")
     ids, video = onnx_engine._tokenize_request(request)
-    batch = torch_engine._make_batch([request])
+    batch = torch_engine._processor.make_batch([torch_engine._tokenize(request)])
     assert batch["input_ids"][0].tolist() == ids
     with torch.inference_mode():
         expected = torch_engine._model(**batch).logits[0].numpy()

@@ -46,7 +46,7 @@ def save_language_model(folder: Path, family: str) -> Path:
     )
     tokenizer.chat_template = _CHAT
     vocabulary = {
-        "vocab_size": len(tokenizer),
+        "vocab_size": len(tokenizer) + 4,  # the family's own class adds an end of text
         "eos_token_id": tokenizer.eos_token_id,
         "pad_token_id": tokenizer.pad_token_id,
     }

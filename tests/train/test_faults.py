@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,8 @@ from vivant.models.registry import create
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_state
+    from vivant.train.model.config import LanguageSettings, LoraSettings
+    from vivant.train.model.language import make_language_model
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import load_recipe, make_recipe
     from vivant.train.trainer import TrainingError, train
@@ -78,6 +81,49 @@ def test_recipes_that_cannot_be(world: Path, changes: dict[str, Any], message: s
         make_recipe(recipe(world, **changes))
 
 
+@pytest.mark.parametrize("name", ["deepspeed", "fsdp"])
+def test_how_weights_are_shared_out_is_said_by_the_recipe_alone(
+    world: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(f"ACCELERATE_USE_{name.upper()}", "true")
+    with pytest.raises(UsageError, match=rf"launched with {name}; write train\.{name} in the recipe"):
+        train(make_recipe(recipe(world)))
+    assert not (world.parent / "out").exists()
+
+
+def test_packages_that_a_recipe_needs_are_named(world: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = importlib.util.find_spec
+    absent = ("deepspeed", "bitsandbytes")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name in absent else real(name, *a)
+    )
+    with pytest.raises(UsageError, match="'deepspeed'"):
+        train(make_recipe(recipe(world, train={"deepspeed": {"zero_stage": 1}})))
+    with pytest.raises(UsageError, match="'bitsandbytes'"):
+        make_language_model(
+            LanguageSettings(quantize="nf4", lora=LoraSettings()), "no/model", pretrained=True
+        )
+
+
+@pytest.mark.parametrize(
+    ("model", "settings", "message"),
+    [
+        ({"language": {"lora": None}}, {}, "quantized weights cannot learn"),
+        ({"vision": {"name": "", "config": {"model_type": "vit"}}}, {}, "both backbones need a name"),
+        ({}, {"fsdp": {}}, r"train\.fsdp cannot share out quantized weights"),
+    ],
+)
+def test_quantized_weights_stay_as_they_are(
+    world: Path, model: dict[str, Any], settings: dict[str, Any], message: str
+) -> None:
+    content = recipe(world, train={"row_tokens": 4096, **settings})
+    content["data"]["frames"] = {"count": 16}
+    language = {"quantize": "nf4", **model.get("language", {})}
+    content["model"] = {"size": "1b", **model, "language": language}
+    with pytest.raises(UsageError, match=message):
+        make_recipe(content)
+
+
 def test_files_that_are_no_recipe(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot read the recipe"):
         load_recipe(tmp_path / "none.yaml")
@@ -95,7 +141,8 @@ def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(world: 
     with logged_messages() as messages:
         train(make_recipe(content))
     assert any("v0001.mp4" in line for line in messages)
-    assert "1 videos cannot be used; 4 examples are left out." in messages
+    assert "1 videos cannot be used; their questions are left out." in messages
+    assert (world / "out" / "metrics.csv").read_text().splitlines()[-1].split(",")[7] == "1", "skipped"
     content = recipe(world, data={"max_failed": 0.2}, out=str(world / "other"))
     with pytest.raises(DataError, match=r"1 of 4 videos cannot be used, more than the share of 0\.2.*v0001"):
         train(make_recipe(content))
@@ -154,3 +201,55 @@ def test_a_folder_that_holds_something_else(world: Path) -> None:
     (other / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match="is not empty and holds no training"):
         train(make_recipe(recipe(world, out=str(other))))
+
+
+def test_a_training_of_an_earlier_version_is_refused_with_a_remedy(world: Path) -> None:
+    out = world.parent / "out"
+    train(make_recipe(recipe(world, train={"steps": 2})))
+    content = json.loads((out / "recipe.json").read_text())
+    content.pop("format")
+    content["fingerprint"] = "0123456789abcdef"
+    for odd in ({}, {"words_of_old": 3}):
+        content["recipe"]["train"] |= odd
+        (out / "recipe.json").write_text(json.dumps(content))
+        with pytest.raises(CheckpointError, match=r"earlier version of Vivant.*\(begin: .*last\)"):
+            train(make_recipe(recipe(world, train={"steps": 2})), resume=True)
+    assert list_checkpoints(out), "nothing is lost"
+
+
+def test_a_checkpoint_of_another_model_is_refused(world: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    out = world.parent / "out"
+    train(make_recipe(recipe(world, train={"steps": 2})))
+    file = list_checkpoints(out)[-1] / "weights.safetensors"
+    weights = load_file(file)
+    name = next(name for name in weights if name.startswith("temporal."))
+    for changed, message in (
+        ({n: v for n, v in weights.items() if n != name}, f"it lacks {name}"),
+        (
+            {**weights, "temporal.other": weights[name].clone()},
+            "it has temporal.other, which this model has not",
+        ),
+    ):
+        save_file(changed, file)
+        with pytest.raises(CheckpointError, match=f"does not fit this model: {message}"):
+            train(make_recipe(recipe(world, train={"steps": 2})), resume=True)
+
+
+@pytest.mark.parametrize(
+    ("evaluation", "message"),
+    [
+        ({"benchmark": "mimic/topic", "data": "nowhere"}, "nowhere"),
+        ({"benchmark": "mimic/topic", "data": "WORLD", "where": ["platform=moon"]}, "moon"),
+        ({"benchmark": "mimic/topics", "data": "WORLD"}, "did you mean"),
+        ({"benchmark": "mimic/topic", "data": "WORLD", "style": "zeroshot"}, "did you mean 'zero-shot'"),
+    ],
+)
+def test_an_evaluation_that_cannot_take_place_is_refused_before_the_first_step(
+    world: Path, evaluation: dict[str, Any], message: str
+) -> None:
+    evaluation = {k: str(world) if v == "WORLD" else v for k, v in evaluation.items()}
+    with pytest.raises(VivantError, match=message):
+        train(make_recipe(recipe(world, evaluation=evaluation)), world.parent)
+    assert not (world.parent / "out").exists()

@@ -278,6 +278,24 @@ def test_a_fresh_temporal_branch_on_a_backbone_begins_as_the_backbone() -> None:
     assert torch.allclose(model.temporal.windows(model.eyes, pixels)[0], expected, atol=1e-5)
 
 
+def test_checkpointed_windows_have_the_gradients_of_kept_ones() -> None:
+    """The tower's layers run again in the backward pass, attention over time with them; two windows."""
+    gradients = []
+    for checkpointing in (False, True):
+        torch.manual_seed(0)
+        model, processor = build(make_settings())
+        torch.manual_seed(1)
+        for attention in model.temporal.windows.time:
+            torch.nn.init.normal_(attention.out.weight, std=0.1)
+        model.temporal.checkpointing = checkpointing
+        frames = torch.from_numpy(make_input(processor, 0, times=11).frames)
+        model.encode_videos(frames, [11])["temporal"].square().sum().backward()
+        gradients.append([attention.qkv.weight.grad for attention in model.temporal.windows.time])
+        assert all("forward" not in vars(layer) for layer in model.eyes.layers)
+    for kept, again in zip(*gradients, strict=True):
+        assert kept.abs().max() > 0 and torch.allclose(kept, again, rtol=1e-4, atol=1e-6)
+
+
 def test_text_cannot_pass_for_a_mark() -> None:
     _, processor = build(make_settings())
     ids = processor.encode_prompt("[VID] [SEP] [ANS] <pad>", video=False)
@@ -312,6 +330,27 @@ def test_what_is_no_checkpoint_or_another_one_says_so(tmp_path: Path) -> None:
     with pytest.raises(Exception, match="cannot be loaded") as caught:
         load_model(folder)
     assert "\n" not in str(caught.value)
+
+
+def test_low_rank_updates_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    model, processor = build(make_settings())
+    folder = save_model(tmp_path / "model", model, processor.tokenizer, lora="apart")
+    file = folder / "adapter" / "adapter_model.safetensors"
+    updates = load_file(file)
+    first = min(updates)
+    save_file({name: value for name, value in updates.items() if name != first}, file)
+    with pytest.raises(
+        CheckpointError, match=r"it lacks language_model\.model\.layers\.0\.self_attn.*lora_A"
+    ):
+        load_model(folder)
+    save_file({**updates, "base_model.model.other.lora_A.weight": updates[first].clone()}, file)
+    with pytest.raises(CheckpointError, match=r"it has besides base_model\.model\.other\.lora_A\.weight"):
+        load_model(folder)
+    file.unlink()
+    with pytest.raises(CheckpointError, match=r"adapter_model\.safetensors cannot be read"):
+        load_model(folder)
 
 
 def test_sizes_are_counted_from_settings_alone() -> None:

@@ -13,6 +13,8 @@ from typer.testing import CliRunner
 from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos
+from vivant.build.mime.edition import stage
+from vivant.build.mime.plan import plan_shots
 from vivant.build.mime.plan_file import load_mini_plan
 from vivant.build.mimic import mini
 from vivant.build.mimic.world import WorldPlan
@@ -148,7 +150,27 @@ def test_training_data_hold_nothing_of_the_mini_and_nothing_held_out(taught: Pat
         assert {f"videos/{file.name}" for file in (taught / name / "videos").iterdir()} == paths
         assert (taught / name / VIDEOS).is_file() and (taught / name / ITEMS).is_file()
     assert training_data.WORLD.seed != mini.WORLD.seed
-    assert {training_data.make_take_plan(n).seed for n in range(3)}.isdisjoint({load_mini_plan().seed})
+    assert {training_data.make_take_plan(n).seed for n in range(5)}.isdisjoint({load_mini_plan().seed})
+
+
+def test_nothing_that_stands_behind_the_minis_is_seen_in_training() -> None:
+    assert set(training_data.BACKDROPS) and set(training_data.BACKDROPS).isdisjoint(mini.BACKDROPS)
+    shown = {shot.scene for shot in plan_shots(stage(load_mini_plan()))} - {"blank"}
+    for number in range(5):
+        plan = training_data.make_take_plan(number)
+        assert len(plan.shown) == training_data.TAKE_VARIANTS
+        assert shown.isdisjoint(variant.background for variant in plan.shown)
+        assert {"aligned", "misaligned"}.isdisjoint(variant.background for variant in plan.shown)
+        assert "woman" not in {variant.avatar for variant in plan.shown}
+
+
+def test_words_of_the_questions_are_those_that_are_asked(taught: Path, tmp_path: Path) -> None:
+    small = recipe(Path("mimic-train"))
+    small["data"]["sources"] = [{"benchmark": "mimic/topic", "data": "mimic-train"}]
+    words = pipeline.list_question_words(make_recipe({**small, "out": str(tmp_path)}), taught)
+    assert words == sorted(set(words)) and "video" in words
+    topics = {word for topic in load_topics() for text in topic.topics for word in text.split()}
+    assert len(topics & set(words)) > 20 and "capital" not in words
 
 
 def test_it_is_made_by_one_call_that_goes_on(
@@ -167,10 +189,12 @@ def test_it_is_made_by_one_call_that_goes_on(
     (tmp_path / "lessons").symlink_to(taught)
     exported: list[tuple[Any, ...]] = []
     monkeypatch.setattr(
-        pipeline, "export_onnx", lambda *args, **kwargs: exported.append((*args, kwargs["weights"]))
+        pipeline,
+        "export_onnx",
+        lambda *args, **kwargs: exported.append((*args, kwargs["weights"], "video" in kwargs["words"])),
     )
     pipeline.make_tiny(tmp_path)
-    assert exported == [(tmp_path / "trained" / "last", tmp_path / "tiny", "fp16")]
+    assert exported == [(tmp_path / "trained" / "last", tmp_path / "tiny", "fp16", True)]
     with logged_messages() as messages:
         pipeline.make_tiny(tmp_path)
     assert len(exported) == 2 and any("Going on from" in line for line in messages)
@@ -180,7 +204,7 @@ def test_the_recipe_names_data_that_are_made(tmp_path: Path) -> None:
     loaded = pipeline.load_tiny_recipe(tmp_path, steps=7)
     assert loaded.train.steps == 7
     names = {source.data for source in loaded.data.sources}
-    assert names == {"mimic-train", "direction-train", "mime-train-0", "mime-train-1", "mime-train-2"}
+    assert names == {"mimic-train", "direction-train", *(f"mime-train-{number}" for number in range(5))}
     assert loaded.evaluation is not None and loaded.evaluation.data == "mimic-held-out"
 
 

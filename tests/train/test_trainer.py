@@ -8,6 +8,8 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +22,8 @@ from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.cli.train import app
 from vivant.engine.evaluation import evaluate
+from vivant.models.local_model import LocalModel
+from vivant.runs.run import Run
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
@@ -43,7 +47,7 @@ def read_rows(out: Path, *columns: str) -> list[tuple[str, ...]]:
         return [tuple(row[column] for column in columns) for row in csv.DictReader(file)]
 
 
-def start_process(content: dict[str, Any], **environment: str) -> Any:
+def start_process(content: dict[str, Any], *, resume: bool = False, **environment: str) -> Any:
     """The same training in a process of its own, forked so that nothing is imported again."""
 
     def work() -> None:
@@ -52,7 +56,7 @@ def start_process(content: dict[str, Any], **environment: str) -> Any:
         PartialState._reset_state()
         AcceleratorState._reset_state()
         os.environ.update(environment)
-        train(make_recipe(content))
+        train(make_recipe(content), resume=resume)
 
     process = multiprocessing.get_context("fork").Process(target=work)
     process.start()
@@ -135,6 +139,31 @@ def test_half_precision_takes_nearly_the_same_steps(world: Path, tmp_path: Path)
     assert half == pytest.approx(full, rel=0.02) and half != full
 
 
+@pytest.mark.slow
+def test_another_process_and_hash_seed_give_the_same_losses(world: Path, tmp_path: Path) -> None:
+    for seed in ("1", "2"):
+        content = make_content(world, tmp_path / seed, train={"steps": 2})
+        (tmp_path / f"{seed}.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+        subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "vivant",
+                "train",
+                "mimic-chat",
+                "--config",
+                str(tmp_path / f"{seed}.yaml"),
+            ],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            capture_output=True,
+        )
+    columns = ("loss", "gradient_norm")
+    assert read_rows(tmp_path / "1", *columns) == read_rows(tmp_path / "2", *columns)
+    first, second = ((tmp_path / seed / "tokenizer" / "tokenizer.json").read_bytes() for seed in ("1", "2"))
+    assert first == second
+
+
 def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: Path) -> None:
     shutil.copytree(world, tmp_path / "elsewhere")
     for data, out in ((world, tmp_path / "here"), (tmp_path / "elsewhere", tmp_path / "there")):
@@ -142,9 +171,8 @@ def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: P
     assert read_rows(tmp_path / "here", "loss", "tokens") == read_rows(tmp_path / "there", "loss", "tokens")
 
 
-def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) -> None:
-    train(make_recipe(make_content(world, tmp_path / "one", train={"steps": 3})))
-    content = make_content(world, tmp_path / "two", train={"steps": 3})
+def start_two(content: dict[str, Any], *, resume: bool = False) -> list[Any]:
+    """Two processes on the processor that share a training."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -154,13 +182,25 @@ def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) ->
         "WORLD_SIZE": "2",
         "ACCELERATE_USE_CPU": "true",
     }
-    both = [
-        start_process(content, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1")
+    return [
+        start_process(content, resume=resume, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1")
         for n in range(2)
     ]
-    for process in both:
-        process.join(100)
+
+
+def join_all(processes: list[Any]) -> None:
+    for process in processes:
+        process.join(250)
         assert process.exitcode == 0
+
+
+@pytest.mark.parametrize("way", [{}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
+def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path, way: dict[str, Any]) -> None:
+    """Also where they have unequal numbers of rows, and weights are shared out."""
+    settings = {"steps": 3, "micro_rows": 1, "batch_tokens": 900}
+    train(make_recipe(make_content(world, tmp_path / "one", train=settings)))
+    content = make_content(world, tmp_path / "two", train={**settings, **way})
+    join_all(start_two(content))
     alone = [tuple(map(float, row)) for row in read_rows(tmp_path / "one", "loss", "gradient_norm")]
     for row, same in zip(read_rows(tmp_path / "two", "loss", "gradient_norm"), alone, strict=True):
         assert tuple(map(float, row)) == pytest.approx(same, rel=1e-4)
@@ -168,6 +208,54 @@ def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) ->
     _, wanted, _ = load_state(list_checkpoints(tmp_path / "one")[-1])
     for name, value in wanted.items():
         assert torch.allclose(weights[name], value, atol=2e-3), name
+
+
+@pytest.mark.slow
+def test_a_sharded_training_is_killed_resumed_and_exported(world: Path, tmp_path: Path) -> None:
+    content = make_content(world, tmp_path / "one", train={"steps": 6})
+    train(make_recipe(content))
+    out = tmp_path / "two"
+    content = make_content(world, out, train={"steps": 6, "fsdp": {}})
+    both = start_two(content)
+    limit = time.monotonic() + 100
+    while not list_checkpoints(out) and time.monotonic() < limit and all(each.is_alive() for each in both):
+        time.sleep(0.01)
+    for process in both:
+        process.kill()
+        process.join()
+    assert list_checkpoints(out), "there is one to go on from"
+    join_all(start_two(content, resume=True))
+    alone = [float(loss) for (loss,) in read_rows(tmp_path / "one", "loss")]
+    assert [float(loss) for (loss,) in read_rows(out, "loss")] == pytest.approx(alone, rel=1e-4)
+    model, _ = load_model(out / "last")
+    same, _ = load_model(tmp_path / "one" / "last")
+    for name, value in same.state_dict().items():
+        assert torch.allclose(model.state_dict()[name], value, atol=2e-3), name
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("way", [{}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
+def test_two_processes_share_an_evaluation(
+    world: Path, tmp_path: Path, way: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of the model for each process answers; the run has the samples that one process would have."""
+    usual = LocalModel._start
+
+    async def start_copy(self: LocalModel, number: int) -> Any:
+        (tmp_path / f"copy-{number}").touch()
+        return await usual(self, number)
+
+    monkeypatch.setattr(LocalModel, "_start", start_copy)  # also in the processes, which are forked
+    held_out = {"benchmark": "mimic/thinking", "data": str(world), "where": ["platform=test"]}
+    content = make_content(world, tmp_path / "two", train={"steps": 2, **way}, evaluation=held_out)
+    join_all(start_two(content))
+    assert sorted(path.name for path in tmp_path.glob("copy-*")) == ["copy-0", "copy-1"]
+    with (tmp_path / "two" / "evaluations.csv").open(encoding="utf-8") as file:
+        rows = [(row["step"], row["samples"], row["errors"]) for row in csv.DictReader(file)]
+    assert rows == [("2", "8", "0")]
+    assert len(Run(tmp_path / "two" / "evaluations" / "step-00000002").records()) == 8
+    assert (tmp_path / "two" / "best" / "model.safetensors").is_file()
 
 
 def test_the_command_trains_evaluates_and_its_model_runs(world: Path, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -19,7 +20,7 @@ from vivant.core.types import Clip, FramePolicy, Job, Message, Video
 from vivant.media import MediaLoader
 from vivant.models.base import Model, TransientError
 from vivant.serve.wire import WireError, build_completion, check_reply, read_body, stream_events, to_request
-from vivant.web.security import same_secret
+from vivant.web.security import LocalHostOnly, same_secret
 
 _LARGEST = 256 * 2**20
 """Bytes of one request."""
@@ -31,7 +32,8 @@ def create_app(model: Model, *, frames: FramePolicy = FramePolicy(), key: str = 
     Args:
         model: what answers.
         frames: how videos are shown to it.
-        key: what clients must send; empty for nothing.
+        key: what clients must send. Without one, requests that name another host than this machine are refused, so
+            that no page of somebody else's can ask the model.
     """
     endpoints = _Endpoints(model, frames, key)
     return Starlette(
@@ -40,9 +42,15 @@ def create_app(model: Model, *, frames: FramePolicy = FramePolicy(), key: str = 
             Route("/v1/models", endpoints.list_models),
             Route("/v1/chat/completions", endpoints.complete, methods=["POST"]),
         ],
+        middleware=[] if key else [Middleware(LocalHostOnly, refusal=_refuse_host())],
         exception_handlers={WireError: _refuse, HTTPException: _refuse},
         lifespan=endpoints.lifespan,
     )
+
+
+def _refuse_host() -> JSONResponse:
+    error = WireError(403, "Only for this machine. For other hosts, start it with --api-key", "forbidden")
+    return JSONResponse(error.body, error.status)
 
 
 class _Endpoints:

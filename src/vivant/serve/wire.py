@@ -65,6 +65,7 @@ class ChatRequest(Struct, frozen=True, kw_only=True):
     n: int | None = None
     logprobs: bool | None = None
     tools: list[Any] | None = None
+    response_format: dict[str, Any] | None = None
 
 
 DecodeVideo = Callable[[bytes, str], Awaitable[Clip]]
@@ -83,6 +84,7 @@ def read_body(data: bytes) -> ChatRequest:
         ("n", (body.n or 1) != 1),
         ("logprobs", bool(body.logprobs)),
         ("tools", bool(body.tools)),
+        ("response_format", (body.response_format or {}).get("type", "text") != "text"),
     ):
         if is_asked:
             raise WireError(400, f"{name} is not offered here; leave it out", "unsupported")
@@ -102,6 +104,9 @@ async def to_request(body: ChatRequest, decode: DecodeVideo, *, sound: bool) -> 
     for index, message in enumerate(body.messages):
         parts = [part async for part in _read_parts(message.content, index, decode, sound)]
         turns.append(Turn("system" if message.role == "developer" else message.role, tuple(parts)))
+    content = [part for turn in turns if turn.role != "system" for part in turn.parts]
+    if not any(not isinstance(part, Text) or part.text.strip() for part in content):
+        raise WireError(400, "messages hold nothing to answer: no text, picture or video of the user's")
     stop = (body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ())
     return Request(
         turns=tuple(turns),

@@ -1,23 +1,29 @@
-"""The accelerator of a training, and the state of model and optimizer, however accelerate wraps them."""
+"""The accelerator of a training: devices, processes and number formats, by recipe and environment."""
 
 from __future__ import annotations
 
+import os
+import socket
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from vivant.core.errors import UsageError
+from vivant.models.base import require_package
+from vivant.train.deepspeed_model import make_deepspeed_config
 from vivant.train.settings import Recipe
 
 
 def make_accelerator(recipe: Recipe) -> Any:
     """One process, several (launched by accelerate or torchrun), or sharded: by recipe and environment."""
-    from accelerate import Accelerator, DistributedDataParallelKwargs
+    from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
     from accelerate.state import AcceleratorState
 
     train = recipe.train
+    _refuse_launcher_sharding()
+    precision = resolve_precision(recipe)
     device = train.device
     available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if device not in ("auto", "cpu", *available):
@@ -26,80 +32,72 @@ def make_accelerator(recipe: Recipe) -> Any:
         raise UsageError(
             f"train.device: there is no {device} on this machine; write cpu, or auto for what there is"
         )
-    if train.precision == "fp16" and (device == "cpu" or not available["cuda"]):
+    if precision == "fp16" and (device == "cpu" or not available["cuda"]):
         raise UsageError("train.precision: fp16 needs a CUDA device; write bf16 or no")
     if train.threads:
         torch.set_num_threads(train.threads)
-    ddp = DistributedDataParallelKwargs(find_unused_parameters=True)
-    plugin = None
-    if train.fsdp:
-        from accelerate import FullyShardedDataParallelPlugin
-
-        try:
-            plugin = FullyShardedDataParallelPlugin(**train.fsdp)
-        except (TypeError, ValueError) as error:
-            raise UsageError(f"train.fsdp: {error}") from error
+    if train.fsdp is not None and precision == "fp16":
+        raise UsageError("train.fsdp: fp16 is not supported with it; write precision: bf16")
+    # A process that reaches a barrier first waits for hours while another evaluates or downloads.
+    handlers: list[Any] = [
+        DistributedDataParallelKwargs(find_unused_parameters=True),
+        InitProcessGroupKwargs(timeout=timedelta(hours=12)),
+    ]
     # Forget the settings of an earlier training in this process, such as its precision.
     AcceleratorState._reset_state()
-    accelerator = Accelerator(
-        cpu=device == "cpu", mixed_precision=train.precision, kwargs_handlers=[ddp], fsdp_plugin=plugin
-    )
-    if plugin is not None and accelerator.num_processes > 1 and accelerator.distributed_type.name != "FSDP":
-        raise UsageError(
-            f"train.fsdp: weights are not sharded on {accelerator.device.type}; leave it out there"
-        )
-    return accelerator
-
-
-def gather_weights(model: Any) -> dict[str, Tensor]:
-    """All weights, gathered from all processes onto the CPU; only the main process receives them."""
-    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-
-    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-    weights: dict[str, Tensor] = get_model_state_dict(model, options=options)
-    return weights
-
-
-def select_trainable(weights: Mapping[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """The weights that learn, and buffers such as statistics."""
-    frozen = {name for name, weight in model.named_parameters() if not weight.requires_grad}
-    return {name: value for name, value in weights.items() if name not in frozen}
-
-
-def restore_weights(model: Any, weights: dict[str, Tensor]) -> None:
-    """Load gathered weights; weights that are not named stay."""
-    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
-
-    options = StateDictOptions(full_state_dict=True, strict=False)
-    set_model_state_dict(model, weights, options=options)
-
-
-def gather_optimizer_state(model: Any, optimizer: Any) -> dict[str, Tensor]:
-    """The optimizer's tensors by `weight|quantity`; for the main process alone."""
-    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict
-
-    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-    state = get_optimizer_state_dict(model, optimizer, options=options).get("state", {})
-    return {
-        f"{weight}|{quantity}": torch.as_tensor(value)
-        for weight, quantities in state.items()
-        for quantity, value in quantities.items()
-    }
-
-
-def restore_optimizer_state(model: Any, optimizer: Any, tensors: Mapping[str, Tensor]) -> None:
-    """Load the optimizer's tensors."""
-    from torch.distributed.checkpoint.state_dict import (
-        StateDictOptions,
-        get_optimizer_state_dict,
-        set_optimizer_state_dict,
+    if train.deepspeed:
+        make_deepspeed_config(recipe)
+    others = [name for name in train.trackers if name != "tensorboard"]
+    for name in others:
+        require_package(name, "train", f"train.trackers: {name}")
+    return Accelerator(
+        cpu=device == "cpu", mixed_precision=precision, kwargs_handlers=handlers, log_with=others or None
     )
 
-    current: dict[str, Any] = dict(get_optimizer_state_dict(model, optimizer))
-    state: dict[str, dict[str, Tensor]] = {}
-    for name, value in tensors.items():
-        weight, _, quantity = name.rpartition("|")
-        state.setdefault(weight, {})[quantity] = value
-    set_optimizer_state_dict(
-        model, optimizer, {**current, "state": state}, options=StateDictOptions(full_state_dict=True)
-    )
+
+def _refuse_launcher_sharding() -> None:
+    """The recipe says how weights are shared out; accelerate's own set-up must not do it as well."""
+    for name in ("deepspeed", "fsdp"):
+        if os.environ.get(f"ACCELERATE_USE_{name.upper()}", "false").lower() in ("true", "1", "yes"):
+            raise UsageError(
+                f"accelerate was launched with {name}; write train.{name} in the recipe, and launch without it "
+                f"(accelerate config, or no --use_{name})"
+            )
+
+
+def count_local_processes(accelerator: Any) -> int:
+    """How many processes run on the main process's machine. All processes must call it."""
+    from accelerate.utils import gather_object
+
+    if accelerator.num_processes == 1:
+        return 1
+    machines: list[str] = gather_object([socket.gethostname()])
+    return machines.count(machines[0])
+
+
+def move_batch(value: Any, device: torch.device) -> Any:
+    """Tensors inside lists and mappings on a device."""
+    if isinstance(value, torch.Tensor):
+        return value.to(device)
+    if isinstance(value, Mapping):
+        return {name: move_batch(each, device) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [move_batch(each, device) for each in value]
+    return value
+
+
+def resolve_precision(recipe: Recipe) -> str:
+    """`auto` is bf16 where a backbone's weights are stored so, else none."""
+    from vivant.train.backbones.files import open_checkpoint
+
+    if recipe.train.precision != "auto":
+        return recipe.train.precision
+    model = recipe.model
+    names = {model.vision_source, model.language_source} - {""}
+    stored = {open_checkpoint(name).stored_dtype() for name in sorted(names)} if not recipe.begin else set()
+    return "bf16" if "bfloat16" in stored else "no"
+
+
+def frozen_dtype(precision: str) -> torch.dtype:
+    """The number format of weights that do not learn; what learns is float32."""
+    return {"bf16": torch.bfloat16, "fp16": torch.float16}.get(precision, torch.float32)

@@ -25,11 +25,12 @@ from vivant.core.errors import VivantError
 from vivant.core.files import atomic_path, remove
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import loading_error
+from vivant.train.backbones.tokenizers import load_tokenizer
 from vivant.train.data.dataloader import TrainingPosition
 from vivant.train.model.config import MimicChatConfig, ModelSettings
 from vivant.train.model.lora import make_peft_config, merge_lora, split_lora
 from vivant.train.model.modeling import MimicChat
-from vivant.train.model.processing import Processor, load_tokenizer
+from vivant.train.model.processing import Processor
 
 WEIGHTS, CONFIG, STATE = "model.safetensors", "config.json", "state.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
@@ -73,7 +74,7 @@ def save_model(
         elif lora_settings is not None:
             weights, updates = split_lora(weights)
             adapter = make_peft_config(model.language_model, lora_settings)
-            adapter.base_model_name_or_path = settings.language.name or None
+            adapter.base_model_name_or_path = settings.language_source or None
             adapter.save_pretrained(temporary / "adapter")
             save_file(_drop_tied_tensors(updates), temporary / "adapter" / ADAPTER_WEIGHTS, _METADATA)
         if not complete:
@@ -85,12 +86,15 @@ def save_model(
     return folder
 
 
-def load_model(folder: str | Path, *, dtype: Any = None) -> tuple[MimicChat, Processor]:
+def load_model(
+    folder: str | Path, *, dtype: Any = None, quantized: bool = True
+) -> tuple[MimicChat, Processor]:
     """A finished model and its processor.
 
     Args:
         folder: what `save_model` wrote.
         dtype: a torch dtype to convert the weights to.
+        quantized: whether weights that were quantized in training are so again.
     """
     path = Path(folder).expanduser()
     if not (path / CONFIG).is_file() or not (path / WEIGHTS).is_file():
@@ -106,24 +110,34 @@ def load_model(folder: str | Path, *, dtype: Any = None) -> tuple[MimicChat, Pro
             f"{path} is a {config.model_type}, no MIMIC-Chat; try --model transformers/{path}"
         )
     settings = config.settings
+    if not quantized:
+        language = msgspec.structs.replace(settings.language, quantize="")
+        settings = msgspec.structs.replace(settings, language=language)
+        config = MimicChatConfig(parts=msgspec.to_builtins(settings))
     missing = [
         name for name in _list_weight_names(config) if name not in weights and is_downloadable(name, settings)
     ]
-    model = MimicChat(config, pretrained=bool(missing))
+    model = MimicChat(config, pretrained=bool(missing), dtype=dtype or torch.float32)
     if settings.language.lora is not None:
-        weights = join_lora_state(weights, load_file(path / "adapter" / ADAPTER_WEIGHTS), model)
-    load_weights(model, weights, str(path), {*missing})
+        weights = join_lora_state(weights, _load_adapter(path), model, str(path))
+    # What was fetched by its name; of quantized weights also the scales beside them.
+    fetched = {name for name in model.state_dict() if missing and is_downloadable(name, settings)}
+    load_weights(model, weights, str(path), fetched)
     model.eval()
-    if dtype is not None:
-        model.to(dtype)
+    if not settings.language.quantize:
+        model.to(dtype or torch.float32)
     return model, Processor(settings, tokenizer, model.vocabulary)
 
 
 def is_downloadable(name: str, settings: ModelSettings) -> bool:
     """Whether a weight never learns and can be loaded again by its model's name."""
+    if "lora_" in name:
+        return False
     if name.startswith("eyes."):
-        return bool(settings.vision.frozen and settings.vision.name)
-    return name.startswith("language_model.") and bool(settings.language.frozen and settings.language.name)
+        return bool(settings.vision.frozen and settings.vision_source)
+    if name.startswith("video_encoder."):
+        return bool(settings.temporal.encoder.name)
+    return name.startswith("language_model.") and bool(settings.language.frozen and settings.language_source)
 
 
 def _list_weight_names(config: MimicChatConfig) -> list[str]:
@@ -131,18 +145,29 @@ def _list_weight_names(config: MimicChatConfig) -> list[str]:
         return list(MimicChat(config).state_dict())
 
 
+def _load_adapter(folder: Path) -> dict[str, Tensor]:
+    file = folder / "adapter" / ADAPTER_WEIGHTS
+    try:
+        tensors: dict[str, Tensor] = load_file(file)
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{file} cannot be read: {error}; the model's LoRA is in it") from error
+    return tensors
+
+
 def join_lora_state(
-    weights: dict[str, Tensor], updates: dict[str, Tensor], model: MimicChat
+    weights: dict[str, Tensor], updates: dict[str, Tensor], model: MimicChat, source: str
 ) -> dict[str, Tensor]:
-    """Base weights and peft's updates, by the names that the model has for them."""
+    """Base weights and peft's updates, by the names that the model has for them. What has none is an error."""
+    left = {**weights, **updates}
     joined: dict[str, Tensor] = {}
     for name in model.state_dict():
-        base = name.replace(".base_layer.", ".")
-        update = f"base_model.model.{name.removeprefix('language_model.').replace('.default.', '.')}"
-        if "lora_" in name and update in updates:
-            joined[name] = updates[update]
-        elif base in weights:
-            joined[name] = weights[base]
+        plain = name.replace(".base_layer.", ".")
+        if "lora_" in name:
+            plain = f"base_model.model.{name.removeprefix('language_model.').replace('.default.', '.')}"
+        if plain in left:
+            joined[name] = left.pop(plain)
+    if left:
+        raise CheckpointError(f"{source} is a checkpoint of another model: it has besides {min(left)}")
     return joined
 
 

@@ -13,15 +13,17 @@ from msgspec import Struct
 
 from vivant.core.files import atomic_path
 from vivant.core.randomness import derive_seed
+from vivant.train.accelerator import frozen_dtype
+from vivant.train.backbones.tokenizers import check_tokenizer, load_tokenizer
 from vivant.train.checkpoints import load_model
-from vivant.train.data.sources import Example, list_answers, load_examples, phrase_example
+from vivant.train.data.example_set import ExampleSet
+from vivant.train.data.sources import Example, list_answers, phrase_example
 from vivant.train.model.config import MimicChatConfig, ModelSettings
 from vivant.train.model.modeling import MimicChat
 from vivant.train.model.processing import (
     Processor,
     find_line_breaks,
     find_shared_lines,
-    load_tokenizer,
     train_tokenizer,
 )
 from vivant.train.settings import Recipe
@@ -34,46 +36,53 @@ _MAX_TOKENIZER_EXAMPLES = 20_000
 class TrainingComponents(Struct, frozen=True, eq=False):
     """The parts that a training starts with."""
 
-    examples: tuple[Example, ...]
+    examples: ExampleSet
     processor: Processor
     model: MimicChat
 
 
 def load_components(recipe: Recipe, base: Path, out: Path, accelerator: Any) -> TrainingComponents:
     """Read data, train or load the tokenizer, make the model. The same recipe always gives the same components."""
-    loaded = load_examples(recipe.data.sources, base, recipe.seed)
+    examples = ExampleSet(recipe.data.sources, base, recipe.seed)
     is_main = accelerator.is_main_process
     if is_main:
-        for warning in loaded.warnings:
+        for warning in examples.warnings:
             logger.warning("%s", warning)
     torch.manual_seed(derive_seed(recipe.seed, "weights") % 2**63)
     if recipe.begin:
         model, processor = load_model(base / Path(recipe.begin).expanduser())
         model.set_trainable(recipe.model)
+        model.to_training_dtypes(frozen_dtype(accelerator.mixed_precision))
     else:
-        tokenizer = load_tokenizer_for(recipe, loaded.examples, out, accelerator)
+        tokenizer = load_tokenizer_for(recipe, examples, out, accelerator)
         settings = fill_vocabulary(recipe.model, tokenizer)
-        model = MimicChat(MimicChatConfig.from_settings(settings), pretrained=True)
-        processor = Processor(settings, tokenizer, model.vocabulary)
+        dtype = frozen_dtype(accelerator.mixed_precision)
+        model = MimicChat(MimicChatConfig.from_settings(settings), pretrained=True, dtype=dtype)
+        if settings.language_source:
+            check_tokenizer(
+                tokenizer, model.vocabulary, settings.language_source, chat=settings.language.chat
+            )
+        processor = Processor(model.settings, tokenizer, model.vocabulary)
     trainable = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
     total = sum(weight.numel() for weight in model.parameters())
     if is_main:
         logger.info(
-            f"{len(loaded.examples):,} examples; {total / 1e6:.2f} M parameters, {trainable / 1e6:.2f} M of them "
+            f"{examples.describe()}; {total / 1e6:.2f} M parameters, {trainable / 1e6:.2f} M of them "
             f"learn; {accelerator.num_processes} process(es) on {accelerator.device}."
         )
-    return TrainingComponents(loaded.examples, processor, model)
+    return TrainingComponents(examples, processor, model)
 
 
-def load_tokenizer_for(recipe: Recipe, examples: Sequence[Example], out: Path, accelerator: Any) -> Any:
+def load_tokenizer_for(recipe: Recipe, examples: ExampleSet, out: Path, accelerator: Any) -> Any:
     """The language model's own tokenizer, or one trained on the examples and kept with the training."""
     language = recipe.model.language
-    if language.name:
-        return load_tokenizer(language.name, trust_remote_code=language.trust_remote_code)
+    if recipe.model.language_source:
+        return load_tokenizer(recipe.model.language_source, trust_remote_code=language.trust_remote_code)
     folder = out / "tokenizer"
     if accelerator.is_main_process and not folder.is_dir():
         with atomic_path(folder) as temporary:
-            train_example_tokenizer(recipe, examples).save_pretrained(temporary)
+            sample = examples.sample_examples(_MAX_TOKENIZER_EXAMPLES)
+            train_example_tokenizer(recipe, sample).save_pretrained(temporary)
     accelerator.wait_for_everyone()
     return load_tokenizer(folder)
 
@@ -82,8 +91,7 @@ def train_example_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Any:
     """A tokenizer for what the examples ask and answer."""
     texts: list[str] = []
     prompts: list[tuple[str, Sequence[str]]] = []
-    stride = max(1, len(examples) // _MAX_TOKENIZER_EXAMPLES)
-    for example in examples[::stride]:
+    for example in examples:
         phrased = phrase_example(example, 0, recipe.seed)
         prompts.append((phrased.text, phrased.options))
         texts += [phrased.text, phrased.answer, *list_answers(example)]
@@ -94,7 +102,7 @@ def train_example_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Any:
 
 def fill_vocabulary(settings: ModelSettings, tokenizer: Any) -> ModelSettings:
     """Fill in the tokenizer's size and special tokens, where the language model is made from scratch."""
-    if settings.language.name:
+    if settings.language_source:
         return settings
     vocabulary = {
         "vocab_size": len(tokenizer),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.core.errors import DataError
-from vivant.reporting.figures import COLORS, load_pyplot, save_figure
+from vivant.reporting.figure_style import COLORS, load_pyplot, save_figure
 
 _SMOOTHING_STEPS = 25
 """Steps that a point of the drawn loss is a mean over."""

@@ -90,7 +90,12 @@ def _draw_temporal_branch(settings: ModelSettings, sizes: ModelSize) -> list[Mar
     if not settings.temporal.on:
         return []
     temporal = settings.temporal
-    blocks = "blocks of its own" if temporal.init == "fresh" else "in the backbone's layers"
+    blocks = {
+        "fresh": "blocks of its own",
+        "backbone": "in the backbone's layers",
+        "features": "on its features",
+        "video": "on a video encoder",
+    }[temporal.init]
     return [
         _draw_arrow(130, 145, 170, 195),
         _draw_box(
@@ -127,7 +132,7 @@ def _draw_temporal_branch(settings: ModelSettings, sizes: ModelSize) -> list[Mar
 
 def _draw_language_model(settings: ModelSettings, sizes: ModelSize) -> list[Markup]:
     """The input in its order, and what reads it."""
-    inside = settings.fusion.place == "layers"
+    inside = settings.fusion.place != "input"
     joined = "in its layers" if inside else f"{settings.fusion.join}: {settings.visual_tokens}"
     config = settings.language.config
     lora = f" + LoRA {_format_millions(sizes.lora)}" if sizes.lora else ""

@@ -6,25 +6,67 @@ import time
 from pathlib import Path
 from typing import Any
 
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.files import remove
 from vivant.train.settings import EvaluationSettings, Recipe
 
 
-def evaluate_checkpoint(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
-    """Evaluate the model in `out/last`; the run is kept in `out/evaluations`."""
+def check_evaluation(recipe: Recipe, base: Path) -> None:
+    """Refuse an evaluation that could not take place, before the training begins."""
     from vivant.benchmarks import registry
+    from vivant.benchmarks.summary import matches, parse_where
+
+    evaluation = recipe.evaluation
+    if evaluation is None:
+        return
+    selector, data = _resolve_paths(evaluation, base)
+    conditions = _resolve_conditions(evaluation, selector, data)
+    for chosen in registry.select([selector], [data] if data else [], {}):
+        if evaluation.style and evaluation.style not in chosen.benchmark.styles:
+            raise unknown_name_error(
+                f"style of {chosen.benchmark.name}", evaluation.style, chosen.benchmark.styles
+            )
+        for task in chosen.tasks:
+            pool = list(chosen.benchmark.load(chosen.root, task))
+            where = parse_where(conditions, pool)
+            if any(matches(sample, where) for sample in pool):
+                return
+    raise DataError(
+        f"evaluation: no sample of {evaluation.benchmark} in {data or selector} fits its conditions"
+    )
+
+
+def _resolve_paths(evaluation: EvaluationSettings, base: Path) -> tuple[str, str]:
+    """The benchmark and its data, with paths relative to the recipe's folder."""
+    from vivant.benchmarks import registry
+
+    selector, data = evaluation.benchmark, evaluation.data
+    if registry.is_file(selector):
+        selector = str(base / selector)
+    elif data and data != "mini":
+        data = str(base / Path(data).expanduser())
+    return selector, data
+
+
+def evaluate_checkpoint(
+    recipe: Recipe, base: Path, out: Path, step: int, *, workers: int = 1
+) -> dict[str, Any]:
+    """Evaluate the model in `out/last`; the run is kept in `out/evaluations`.
+
+    Args:
+        recipe: what is evaluated, and how.
+        base: the folder that its paths are relative to.
+        out: the training's folder.
+        step: the training's step.
+        workers: copies of the model that share the samples, each on a device of its own.
+    """
     from vivant.engine.evaluation import evaluate
 
     evaluation = recipe.evaluation
     assert evaluation is not None
     started = time.perf_counter()
     folder = out / "evaluations" / f"step-{step:08d}"
-    selector, data = evaluation.benchmark, evaluation.data
-    if registry.is_file(selector):
-        selector = str(base / selector)
-    elif data and data != "mini":
-        data = str(base / Path(data).expanduser())
+    selector, data = _resolve_paths(evaluation, base)
     remove(folder)  # a run that an interrupted training left there with other weights
     device = "cpu" if recipe.train.device == "cpu" else "auto"
     run = evaluate(
@@ -37,7 +79,7 @@ def evaluate_checkpoint(recipe: Recipe, base: Path, out: Path, step: int) -> dic
         limit=evaluation.limit,
         out=str(folder),
         cache="off",
-        model_options={"device": device, "threads": recipe.train.threads},
+        model_options={"device": device, "threads": recipe.train.threads, "workers": workers},
     )
     scores = [score for part in run.scores() for _, _, score in part.rows]
     values = [score.value or 0.0 for score in scores if score.status in ("scored", "unparsed")]

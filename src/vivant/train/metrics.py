@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ STEP_COLUMNS = (
     "gradient_norm",
     "tokens",
     "answer_tokens",
+    "skipped",
     "seconds",
     "waited",
 )
@@ -30,13 +31,26 @@ EVALUATION_COLUMNS = ("step", "accuracy", "samples", "errors", "unparsed", "seco
 class MetricsWriter:
     """Writes for the main process. Rows of steps that a resumed training takes again are dropped first."""
 
-    def __init__(self, out: Path, start: int, log_every: int) -> None:
+    def __init__(
+        self,
+        out: Path,
+        start: int,
+        log_every: int,
+        trackers: Sequence[str] = ("tensorboard",),
+        log: Callable[[dict[str, Any], int], None] | None = None,
+    ) -> None:
+        """`log` passes values and their step on to trackers other than TensorBoard."""
         from torch.utils.tensorboard import SummaryWriter
 
         self._log_every = log_every
         self._steps = _reopen_csv(out / "metrics.csv", STEP_COLUMNS, start)
         self._evaluations = _reopen_csv(out / "evaluations.csv", EVALUATION_COLUMNS, start + 1)
-        self._tensorboard = SummaryWriter(str(out / "tensorboard"), purge_step=start or None)
+        self._tensorboard = (
+            SummaryWriter(str(out / "tensorboard"), purge_step=start or None)
+            if "tensorboard" in trackers
+            else None
+        )
+        self._log = log if set(trackers) - {"tensorboard"} else None
         self._recent: list[Mapping[str, Any]] = []
 
     def write_step(self, row: Mapping[str, Any]) -> None:
@@ -44,8 +58,8 @@ class MetricsWriter:
         csv.DictWriter(self._steps, STEP_COLUMNS).writerow(row)
         self._steps.flush()
         step = int(row["step"])
-        for name in ("loss", "learning_rate", "gradient_norm", "waited"):
-            self._tensorboard.add_scalar(f"train/{name}", row[name], step)
+        names = ("loss", "learning_rate", "gradient_norm", "waited", "skipped")
+        self._track({f"train/{name}": row[name] for name in names}, step)
         self._recent.append(row)
         if (step + 1) % self._log_every == 0:
             recent, self._recent = self._recent, []
@@ -61,7 +75,7 @@ class MetricsWriter:
         """One evaluation."""
         csv.DictWriter(self._evaluations, EVALUATION_COLUMNS).writerow(row)
         self._evaluations.flush()
-        self._tensorboard.add_scalar("evaluation/accuracy", row["accuracy"], int(row["step"]))
+        self._track({"evaluation/accuracy": row["accuracy"]}, int(row["step"]))
         logger.info(
             f"step {row['step']:>6}  held-out accuracy {row['accuracy']:.1%} of {row['samples']} "
             f"({row['errors']} errors, {row['unparsed']} unparsed)"
@@ -71,7 +85,15 @@ class MetricsWriter:
         """Write out what is held back."""
         self._steps.close()
         self._evaluations.close()
-        self._tensorboard.close()
+        if self._tensorboard is not None:
+            self._tensorboard.close()
+
+    def _track(self, values: dict[str, Any], step: int) -> None:
+        if self._tensorboard is not None:
+            for name, value in values.items():
+                self._tensorboard.add_scalar(name, value, step)
+        if self._log is not None:
+            self._log(values, step)
 
 
 def _reopen_csv(path: Path, columns: tuple[str, ...], before: int) -> Any:

@@ -66,7 +66,8 @@ def measure_model(settings: ModelSettings) -> ModelSize:
     weight_bytes = (total - trainable) * 2 + trainable * 4
     vision_flops, language_flops = _vision_flops(model, settings), _language_flops(model, settings)
     # A backward pass costs two forward passes through what learns, one through what is frozen.
-    vision_backward = 2.0 if not settings.vision.frozen else (1.0 if settings.temporal.on else 0.0)
+    through_vision = settings.temporal.on and not settings.has_fixed_features
+    vision_backward = 2.0 if not settings.vision.frozen else (1.0 if through_vision else 0.0)
     language_backward = 1.0 if settings.language.frozen else 2.0
     return ModelSize(
         vision=vision_size,
@@ -96,13 +97,17 @@ def _vision_flops(model: MimicChat, settings: ModelSettings) -> float:
     total = 0.0
     if settings.spatial.on:
         total += settings.spatial.frames * frame
-    if settings.temporal.on and settings.temporal.init == "backbone":
+    if settings.temporal.on and settings.temporal.init in ("backbone", "features"):
         window = min(FRAMES, settings.temporal.window)
+        positions = patches if settings.temporal.init == "backbone" else settings.temporal.patches**2
         timed = (
-            2.0 * _count_parameters(model.temporal.windows) * patches + 4.0 * depth * patches * window * width
+            2.0 * _count_parameters(model.temporal.windows) * positions
+            + 4.0 * depth * positions * window * width
         )
         total += FRAMES * (frame + timed)
-    elif settings.temporal.on:
+        if settings.has_fixed_features and settings.spatial.on:  # the same frames serve both branches
+            total -= min(FRAMES, settings.spatial.frames) * frame
+    elif settings.temporal.on and settings.temporal.init == "fresh":
         windows = model.temporal.windows
         total += FRAMES / settings.temporal.tubelet * _patch_flops(windows, len(windows.places))
     return total

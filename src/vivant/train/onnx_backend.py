@@ -22,6 +22,8 @@ from vivant.models.registry import ONNX_SETTINGS
 
 SETTINGS, TOKENIZER = ONNX_SETTINGS, "tokenizer.json"
 WINDOW_GRAPH, VIDEO_GRAPH, DECODER_GRAPH = "watch.onnx", "look.onnx", "read.onnx"
+WORDS = "words.txt"
+"""Where it is there: the words of all questions that a model learnt from, one a line."""
 BUNDLED_MODELS = ("tiny",)
 
 
@@ -51,6 +53,8 @@ class OnnxModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What a chat template writes around a task; None: there is none."""
     states: tuple[tuple[int, ...], ...]
     """Shapes of the layers' states before the first token."""
+    context: int = 2048
+    """Tokens of a prompt and its answer together."""
     weights: str = "fp32"
     parameters: int = 0
     note: str = ""

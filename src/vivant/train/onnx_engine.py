@@ -20,11 +20,20 @@ from vivant.models.transformers_engine import generation_arguments
 from vivant.train.model.request_format import (
     build_prompt_ids,
     make_reply,
+    refuse_long_prompt,
+    refuse_strange_question,
     resize_picture,
     spatial_frame_indices,
     split_request,
 )
-from vivant.train.onnx_backend import DECODER_GRAPH, TOKENIZER, VIDEO_GRAPH, WINDOW_GRAPH, read_settings
+from vivant.train.onnx_backend import (
+    DECODER_GRAPH,
+    TOKENIZER,
+    VIDEO_GRAPH,
+    WINDOW_GRAPH,
+    WORDS,
+    read_settings,
+)
 
 Floats = NDArray[np.float32]
 _CACHED_VIDEOS = 32
@@ -49,6 +58,8 @@ class OnnxMimicChatEngine:
             self._tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
         except Exception as error:  # the library raises bare Exceptions
             raise ModelError(f"{folder / TOKENIZER} cannot be read: {error}") from error
+        words = folder / WORDS
+        self._known_words = frozenset(words.read_text("utf-8").split()) if words.is_file() else None
         self._decoder_inputs = {node.name for node in self._decoder.get_inputs()}
         self._state_names = [
             each.name for each in self._decoder.get_inputs() if each.name.startswith("state_")
@@ -62,8 +73,16 @@ class OnnxMimicChatEngine:
         return [self._generate(request) for request in requests]
 
     def _generate(self, request: Request) -> Reply:
+        if self._known_words is not None:
+            pictures, text = split_request(request)
+            strange = refuse_strange_question(text, bool(pictures), self._known_words)
+            if strange is not None:
+                return strange
         ids, video = self._tokenize_request(request)
-        max_tokens: int = generation_arguments(request.decoding)["max_new_tokens"]
+        context = self.settings.context
+        if (refusal := refuse_long_prompt(len(ids), context)) is not None:
+            return refusal
+        max_tokens: int = min(generation_arguments(request.decoding)["max_new_tokens"], context - len(ids))
         logits, states = self.prefill(ids, video)
         tokens: list[int] = []
         while len(tokens) < max_tokens:

@@ -27,6 +27,7 @@ from vivant.train.onnx_backend import (
     TOKENIZER,
     VIDEO_GRAPH,
     WINDOW_GRAPH,
+    WORDS,
     OnnxModelSettings,
 )
 from vivant.train.onnx_graphs import DecoderGraph, VideoEncoderGraph, WindowEncoderGraph, list_layer_kinds
@@ -39,7 +40,12 @@ _MAX_GRAPH_BYTES = 2 * 10**9
 
 
 def export_onnx(
-    checkpoint: str | Path, out: str | Path, *, weights: WeightPrecision = "fp32", note: str = ""
+    checkpoint: str | Path,
+    out: str | Path,
+    *,
+    weights: WeightPrecision = "fp32",
+    note: str = "",
+    words: Sequence[str] = (),
 ) -> OnnxModelSettings:
     """Write the graphs, the tokenizer and the settings of a checkpoint; the folder appears at once.
 
@@ -48,6 +54,7 @@ def export_onnx(
         out: the folder to write; an exported model that is there is replaced.
         weights: `fp16` halves the files: weights are stored in half precision and computed with in full.
         note: a line to keep with the model.
+        words: those of the questions it learnt from; it then refuses questions in other words. None: it answers all.
     """
     model, processor = load_model(checkpoint)
     folder = Path(out).expanduser()
@@ -62,6 +69,8 @@ def export_onnx(
         temporary.mkdir()
         _export_graphs(model, temporary, weights)
         processor.tokenizer.backend_tokenizer.save(str(temporary / TOKENIZER))
+        if words:
+            (temporary / WORDS).write_text("".join(f"{word}\n" for word in words), encoding="utf-8")
         (temporary / SETTINGS).write_bytes(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
         remove(folder)
     return settings
@@ -80,6 +89,7 @@ def _describe_model(model: MimicChat, processor: Processor) -> OnnxModelSettings
         temporal_tokens=temporal.tokens if temporal.on else 0,
         temporal_width=model.temporal.width if temporal.on else 0,
         window=temporal.window,
+        context=int(model.language_model.config.get_text_config().max_position_embeddings),
         group=_frames_per_group(model),
         hint=settings.fusion.hint,
         lines=model.lines is not None,

@@ -17,6 +17,7 @@ from vivant.core.yaml_files import read_yaml
 from vivant.train.data.sources import TrainingSource
 from vivant.train.data.split import Split
 from vivant.train.model.config import ModelSettings, check_settings
+from vivant.train.sharding import check_sharding
 
 SIZES = ("tiny", "1b", "8b")
 
@@ -34,6 +35,21 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """Megabytes of frames kept in memory."""
     workers: int = 2
     """Processes that decode."""
+
+
+PARTS = ("vision", "temporal", "projectors", "fusion", "lora", "language")
+TRACKERS = ("tensorboard", "wandb", "mlflow")
+
+
+class StageSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A part of the training in which only some parts learn."""
+
+    steps: int
+    parts: tuple[str, ...] = ()
+    """What learns in it: vision, temporal, projectors, fusion, lora, language; all that is not frozen where empty."""
+    learning_rate: float = 0.0
+    """0: the training's."""
+    warm_up: int | None = None
 
 
 class TrainingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -59,12 +75,22 @@ class TrainingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     packing: bool = True
     answers_alike: bool = False
     """Whether each answer counts alike, a letter as much as a sentence; else each token of an answer does."""
-    precision: Literal["no", "bf16", "fp16"] = "no"
+    precision: Literal["auto", "no", "bf16", "fp16"] = "auto"
+    """`auto`: bf16 where a backbone is stored in it, else none. Frozen weights are kept so; what learns is float32."""
     gradient_checkpointing: bool = False
     device: str = "auto"
     """`auto`, `cpu`, `cuda`, `mps`."""
-    fsdp: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of accelerate's FullyShardedDataParallelPlugin; where there are any, weights are sharded."""
+    fsdp: Mapping[str, Any] | None = None
+    """Share out weights, gradients and optimizer over processes (FSDP2): `{}`, or `reshard_after_forward`,
+    `cpu_offload`. Without it every process has them all (DDP)."""
+    deepspeed: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of accelerate's DeepSpeedPlugin, e.g. `zero_stage: 2`, instead of `fsdp`."""
+    rates: Mapping[str, float] = field(default_factory=dict)
+    """Factors of the learning rate by part: vision, temporal, projectors, fusion, lora, language."""
+    stages: tuple[StageSettings, ...] = ()
+    """Such as an alignment of projectors before the rest learns. Their steps add up to `steps`."""
+    trackers: tuple[str, ...] = ("tensorboard",)
+    """Where curves go beside `metrics.csv`: tensorboard, wandb, mlflow."""
     threads: int = 0
     """Of the processor; 0 leaves it to torch."""
 
@@ -104,7 +130,15 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         content = msgspec.to_builtins(self)
         for name in ("out", "checkpoint_every", "log_every", "keep", "evaluation"):
             content.pop(name)
-        for name in ("micro_rows", "gradient_checkpointing", "device", "fsdp", "threads"):
+        for name in (
+            "micro_rows",
+            "gradient_checkpointing",
+            "device",
+            "fsdp",
+            "deepspeed",
+            "threads",
+            "trackers",
+        ):
             content["train"].pop(name)
         for name in ("memory", "workers"):
             content["data"].pop(name)
@@ -151,10 +185,46 @@ def _check_recipe(recipe: Recipe, source: str) -> None:
     ):
         if value < 1:
             raise UsageError(f"{source}: {name} is {value}; it must be at least 1")
+    _check_stages(train, source)
+    if train.fsdp is not None:
+        if train.deepspeed:
+            raise UsageError(f"{source}: train.fsdp and train.deepspeed exclude each other")
+        check_sharding(train.fsdp)
+        if recipe.model.language.quantize:
+            raise UsageError(
+                f"{source}: train.fsdp cannot share out quantized weights; leave out one of them"
+            )
+    temporal = recipe.model.temporal
+    distinct = (
+        recipe.data.frames.cap or recipe.data.frames.count if recipe.data.frames.select == "count" else None
+    )
+    if temporal.on and temporal.init != "fresh" and distinct is not None:
+        cells = temporal.cells**2 if temporal.init in ("features", "video") else 1
+        if temporal.tokens > distinct * cells:
+            raise UsageError(
+                f"{source}: model.temporal.tokens is {temporal.tokens}, but {distinct} frames give only "
+                f"{distinct * cells} different ones; raise data.frames.count or temporal.cells, or lower tokens"
+            )
     if recipe.model.visual_tokens >= train.row_tokens:
         raise UsageError(
             f"{source}: a video alone takes {recipe.model.visual_tokens} tokens; raise train.row_tokens"
         )
+
+
+def _check_stages(train: TrainingSettings, source: str) -> None:
+    for part in (*train.rates, *(part for stage in train.stages for part in stage.parts)):
+        if part not in PARTS:
+            raise unknown_name_error(f"part in {source}", part, PARTS)
+    for name in train.trackers:
+        if name not in TRACKERS:
+            raise unknown_name_error(f"tracker in {source}", name, TRACKERS)
+    if train.stages and sum(stage.steps for stage in train.stages) != train.steps:
+        raise UsageError(
+            f"{source}: the stages have {sum(stage.steps for stage in train.stages)} steps together, train.steps is "
+            f"{train.steps}; they must be equal"
+        )
+    if any(stage.steps < 1 for stage in train.stages):
+        raise UsageError(f"{source}: every stage needs at least one step")
 
 
 def _resolve_model(model: Any) -> Any:

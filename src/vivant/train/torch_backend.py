@@ -26,7 +26,7 @@ from vivant.models.local_model import (
     hash_checkpoint,
 )
 from vivant.models.transformers_engine import choose_device, generation_arguments
-from vivant.train.model.request_format import make_reply, split_request
+from vivant.train.model.request_format import make_reply, refuse_long_prompt, split_request
 
 
 class MimicChatModel(LocalModel):
@@ -84,23 +84,39 @@ class TorchMimicChatEngine:
             torch.set_num_threads(int(settings["threads"]))
         self.accelerators = torch.cuda.device_count()
         device, dtype = choose_device(settings, accelerator)
-        self._model, self._processor = load_model(settings["model"])
+        stated = dtype if isinstance(dtype, torch.dtype) else None
+        self._model, self._processor = load_model(settings["model"], dtype=stated)
+        if stated is None and self._model.settings.language_source:
+            self._model.to(torch.bfloat16)  # an accelerator's format for models of billions
         try:
-            self._model.to(device, dtype if isinstance(dtype, torch.dtype) else None)
+            self._model.to(device)
         except (RuntimeError, AssertionError) as error:
             raise ModelError(
                 f"--model-option device={device}: {' '.join(str(error).split())[:200]}"
             ) from error
         self._tokenizer = self._processor.tokenizer
         self._end = self._tokenizer.eos_token_id
+        text = self._model.language_model.config.get_text_config()
+        self._context = int(getattr(text, "max_position_embeddings", 0) or 2**20)
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
+        questions = [self._tokenize(request) for request in requests]
+        refusals = [refuse_long_prompt(question.length, self._context) for question in questions]
+        fitting = [index for index, refusal in enumerate(refusals) if refusal is None]
+        replies = iter(self._generate([requests[i] for i in fitting], [questions[i] for i in fitting]))
+        return [next(replies) if refusal is None else refusal for refusal in refusals]
+
+    def _generate(self, requests: Sequence[Request], questions: Sequence[Any]) -> list[Reply]:
+        if not requests:
+            return []
         decoding = requests[0].decoding
         arguments = generation_arguments(decoding)
+        longest = max(question.length for question in questions)
+        arguments["max_new_tokens"] = min(arguments["max_new_tokens"], self._context - longest)
         if arguments["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
-        batch = self._make_batch(requests)
+        batch = self._move(self._processor.make_batch(questions))
         rows = self._model.generate(
             **batch, **arguments, eos_token_id=self._end, pad_token_id=self._tokenizer.pad_token_id
         ).tolist()
@@ -134,9 +150,6 @@ class TorchMimicChatEngine:
             likelihoods.append(sum(float(tail[index, token]) for index, token in enumerate(answer)))
         return Reply(tokens_in=len(prompt.ids), likelihoods=tuple(likelihoods))
 
-    def _make_batch(self, requests: Sequence[Request]) -> dict[str, Any]:
-        return self._move(self._processor.make_batch([self._tokenize(request) for request in requests]))
-
     def _move(self, batch: dict[str, Any]) -> dict[str, Any]:
         device = self._model.device
         return {n: v.to(device) if isinstance(v, self._torch.Tensor) else v for n, v in batch.items()}
@@ -147,4 +160,4 @@ class TorchMimicChatEngine:
         pictures, text = split_request(request)
         ids = self._processor.encode_prompt(text, video=bool(pictures))
         frames = self._processor.encode_frames(pictures) if pictures else None
-        return ModelInput(ids, (), frames, request.key)
+        return ModelInput(ids, (), frames, video=request.key)

@@ -5,30 +5,20 @@ from __future__ import annotations
 import logging
 import math
 import shutil
-import signal
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import torch
 from msgspec import Struct
+from safetensors import SafetensorError
 
 from vivant.core.errors import UsageError, VivantError
-from vivant.core.files import remove, write_atomic
+from vivant.core.files import remove
 from vivant.core.paths import cache_root
-from vivant.core.progress import log_progress
 from vivant.core.randomness import derive_seed
-from vivant.train.accelerator import (
-    gather_optimizer_state,
-    gather_weights,
-    make_accelerator,
-    restore_optimizer_state,
-    restore_weights,
-    select_trainable,
-)
+from vivant.train.accelerator import count_local_processes, make_accelerator, move_batch
 from vivant.train.checkpoints import (
     CheckpointError,
     TrainingState,
@@ -39,13 +29,16 @@ from vivant.train.checkpoints import (
 )
 from vivant.train.components import TrainingComponents, load_components
 from vivant.train.data.dataloader import Batch, BatchSampler, DataLoader, TrainingPosition
-from vivant.train.data.frame_loader import FrameLoader
-from vivant.train.data.sources import Example
+from vivant.train.data.frame_loader import FrameLoader, count_videos
 from vivant.train.evaluation import evaluate_checkpoint
+from vivant.train.feature_cache import open_feature_cache
+from vivant.train.interruption import finish_step_when_stopped
+from vivant.train.memory import check_memory
 from vivant.train.metrics import MetricsWriter
+from vivant.train.optimization import find_resting_parts, set_learning_rates
+from vivant.train.output_folder import prepare_together
+from vivant.train.parallel import make_parallel_model, select_trainable
 from vivant.train.settings import Recipe
-
-RECIPE_FILE = "recipe.json"
 
 logger = logging.getLogger("vivant")
 
@@ -76,66 +69,25 @@ def train(recipe: Recipe, base: Path = Path(), *, resume: bool = False) -> Train
     """
     accelerator = make_accelerator(recipe)
     out = Path(recipe.out).expanduser()
-    _prepare_together(out, recipe, accelerator, resume=resume)
+    prepare_together(out, recipe, base, accelerator, resume=resume)
+    if accelerator.device.type == "cuda":
+        card = torch.cuda.get_device_properties(accelerator.device).total_memory / 1e9
+        check_memory(recipe, card, accelerator.num_processes)
     components = load_components(recipe, base, out, accelerator)
     data = recipe.data
     with closing(
         FrameLoader(
-            components.processor, data.frames, cache_root(), workers=data.workers, megabytes=data.memory
+            components.processor,
+            data.frames,
+            cache_root(),
+            workers=data.workers,
+            megabytes=data.memory,
+            features=open_feature_cache(
+                components.model.settings, data.frames, str(accelerator.mixed_precision)
+            ),
         )
     ) as frame_loader:
         return Trainer(recipe, base, out, accelerator, components, frame_loader).run(resume)
-
-
-def _prepare_together(out: Path, recipe: Recipe, accelerator: Any, *, resume: bool) -> None:
-    """Let the main process look at the folder and write to it; every process raises what it raised."""
-    from accelerate.utils import broadcast_object_list
-
-    outcome: list[VivantError | None] = [None]
-    if accelerator.is_main_process:
-        try:
-            _prepare_output(out, recipe, resume=resume)
-        except VivantError as error:
-            outcome = [error]
-    broadcast_object_list(outcome)
-    if outcome[0] is not None:
-        raise outcome[0]
-
-
-def _prepare_output(out: Path, recipe: Recipe, *, resume: bool) -> None:
-    """Refuse a folder that holds something else; write what this training is."""
-    file = out / RECIPE_FILE
-    if file.is_file():
-        before = msgspec.json.decode(file.read_bytes())
-        if before.get("fingerprint") != recipe.fingerprint():
-            now = msgspec.json.decode(msgspec.json.encode(recipe))
-            differences = _format_differences(before.get("recipe", {}), now)
-            raise CheckpointError(
-                f"{out} holds a training with another recipe ({differences}); choose another out, or the recipe "
-                "it began with"
-            )
-        if not resume and list_checkpoints(out):
-            raise UsageError(
-                f"{out} holds a training already; --resume goes on with it, or choose another out"
-            )
-    elif out.exists() and any(out.iterdir()):
-        raise UsageError(f"{out} is not empty and holds no training; choose another out")
-    elif resume:
-        raise UsageError(f"There is no training in {out} to resume")
-    if not file.is_file():
-        out.mkdir(parents=True, exist_ok=True)
-        content = {"fingerprint": recipe.fingerprint(), "recipe": msgspec.to_builtins(recipe)}
-        write_atomic(file, msgspec.json.format(msgspec.json.encode(content)))
-
-
-def _format_differences(before: Any, now: Any, at: str = "") -> str:
-    """The first few settings that are not the same, by name."""
-    if isinstance(before, dict) and isinstance(now, dict):
-        names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
-        return "; ".join(
-            _format_differences(before.get(n), now.get(n), f"{at}.{n}" if at else n) for n in names[:3]
-        )
-    return f"{at}: {before} then, {now} now"
 
 
 class Trainer:
@@ -154,15 +106,13 @@ class Trainer:
         self.accelerator, self.frame_loader = accelerator, frame_loader
         self.tokenizer, self.base_model = components.processor.tokenizer, components.model
         if recipe.train.gradient_checkpointing:
-            self.base_model.language_model.gradient_checkpointing_enable({"use_reentrant": False})
-        if recipe.train.fsdp:
-            self.model = accelerator.prepare(self.base_model)
-            self.optimizer = accelerator.prepare(make_optimizer(self.model, recipe))
-        else:
-            self.model, self.optimizer = accelerator.prepare(
-                self.base_model, make_optimizer(self.base_model, recipe)
-            )
-        self.examples = self._select_examples(components.examples)
+            self.base_model.enable_checkpointing()
+        self.parallel = make_parallel_model(self.base_model, recipe, accelerator)
+        self.model = self.parallel.model
+        self.examples = components.examples
+        frame_loader.limit_failures(
+            None if self.examples.streams else count_videos(self.examples.fixed), recipe.data.max_failed
+        )
         train = recipe.train
         self.sampler = BatchSampler(
             self.examples,
@@ -179,27 +129,18 @@ class Trainer:
         self.best_step = -1
         self._stop = False
 
-    def _select_examples(self, examples: Sequence[Example]) -> list[Example]:
-        """The examples whose media can be decoded."""
-        is_main = self.accelerator.is_main_process
-        with self.accelerator.main_process_first():
-            progress = log_progress() if is_main else None
-            usable, errors = self.frame_loader.select_usable(examples, self.recipe.data.max_failed, progress)
-        if errors and is_main:
-            for error in errors[:5]:
-                logger.warning("Left out: %s", error)
-            lost = len(examples) - len(usable)
-            logger.warning("%d videos cannot be used; %d examples are left out.", len(errors), lost)
-        return usable
-
     # ── the loop ──
 
     def run(self, resume: bool) -> TrainingResult:
         """Take all remaining steps."""
         start = self._load_checkpoint() if resume else TrainingPosition()
         metrics = None
+        if set(self.recipe.train.trackers) - {"tensorboard"}:
+            self.accelerator.init_trackers("vivant", config={"out": str(self.out), "seed": self.recipe.seed})
         if self.accelerator.is_main_process:
-            metrics = MetricsWriter(self.out, start.step, self.recipe.log_every)
+            metrics = MetricsWriter(
+                self.out, start.step, self.recipe.log_every, self.recipe.train.trackers, self.accelerator.log
+            )
         train = self.recipe.train
         last_step = train.steps
         dataloader = DataLoader(
@@ -217,7 +158,7 @@ class Trainer:
         self.model.train()
         waited = 0.0
         try:
-            with _interruptible(self):
+            with finish_step_when_stopped(self.stop):
                 for batch in dataloader:
                     started = time.perf_counter()
                     row = self.train_step(batch)
@@ -238,6 +179,8 @@ class Trainer:
         finally:
             if metrics is not None:
                 metrics.close()
+            if set(self.recipe.train.trackers) - {"tensorboard"}:
+                self.accelerator.end_training()
 
     def _after_step(self, position: TrainingPosition, metrics: MetricsWriter | None, last_step: int) -> None:
         if position.step >= last_step:
@@ -251,9 +194,10 @@ class Trainer:
 
     def _check_row_tokens(self) -> None:
         lost, max_failed = len(self.sampler.too_long), self.recipe.data.max_failed
-        if lost > max_failed * len(self.examples):
+        total = len(self.sampler.seen) if self.examples.streams else len(self.examples.fixed)
+        if lost > max_failed * total:
             raise UsageError(
-                f"{lost} of {len(self.examples)} examples are longer than train.row_tokens "
+                f"{lost} of {total} examples are longer than train.row_tokens "
                 f"({self.recipe.train.row_tokens}), more than the share of {max_failed:g} that data.max_failed allows; "
                 f"one of them: {min(self.sampler.too_long)}"
             )
@@ -266,29 +210,27 @@ class Trainer:
         torch.manual_seed(derive_seed(self.recipe.seed, "step", str(step), str(rank)))
         total_loss = 0.0
         items = plan.answer_count if self.recipe.train.answers_alike else plan.answer_tokens
+        self.parallel.start_step(find_resting_parts(self.recipe, step))
         last_micro_step = len(batch.micro_batches) - 1
         for micro_step, micro_batch in enumerate(batch.micro_batches):
-            with accelerator.no_sync(self.model) if micro_step < last_micro_step else nullcontext():
-                inputs = {
-                    name: value.to(accelerator.device) if isinstance(value, torch.Tensor) else value
-                    for name, value in micro_batch.items()
-                }
-                loss = self.model(**inputs, num_items_in_batch=items).loss
+            with self.parallel.accumulate(last=micro_step == last_micro_step):
+                inputs = move_batch(micro_batch, accelerator.device)
+                with accelerator.autocast():
+                    loss = self.model(**inputs, num_items_in_batch=items).loss
                 total_loss += float(loss.detach())
-                accelerator.backward(loss * world_size)
+                self.parallel.backward(loss * world_size)
+        skipped = len(self.frame_loader.failed)
         if world_size > 1:
-            losses = torch.tensor([total_loss], device=accelerator.device)
-            total_loss = float(accelerator.reduce(losses, "sum")[0])
-        grad_norm = accelerator.clip_grad_norm_(self.model.parameters(), self.recipe.train.clip)
-        grad_norm = float(grad_norm.full_tensor() if hasattr(grad_norm, "full_tensor") else grad_norm)
-        scaled = self.recipe.train.precision == "fp16"  # its scaler skips steps whose gradients overflow
-        if not math.isfinite(total_loss) or not (math.isfinite(grad_norm) or scaled):
-            raise self._make_nonfinite_error(batch, "gradient" if math.isfinite(total_loss) else "loss")
-        learning_rate = self.compute_learning_rate(step)
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+            sums = torch.tensor([total_loss, skipped], device=accelerator.device, dtype=torch.float64)
+            sums = accelerator.reduce(sums, "sum")
+            total_loss, skipped = float(sums[0]), int(sums[1])
+        if not math.isfinite(total_loss):
+            raise self._make_nonfinite_error(batch, "loss")
+        learning_rate = set_learning_rates(self.parallel.optimizer, self.recipe, step)
+        grad_norm = self.parallel.update(self.recipe.train.clip)
+        # The scaler of fp16 skips steps whose gradients overflow.
+        if not math.isfinite(grad_norm) and accelerator.mixed_precision != "fp16":
+            raise self._make_nonfinite_error(batch, "gradient")
         return {
             "step": step,
             "epoch": plan.position.epoch,
@@ -297,16 +239,8 @@ class Trainer:
             "gradient_norm": grad_norm,
             "tokens": sum(example.length for row in plan.rows for example in row),
             "answer_tokens": plan.answer_tokens,
+            "skipped": skipped,
         }
-
-    def compute_learning_rate(self, step: int) -> float:
-        """A linear warm-up, then a cosine that ends at `floor`."""
-        train = self.recipe.train
-        if step < train.warm_up:
-            return train.learning_rate * (step + 1) / train.warm_up
-        share = (step - train.warm_up) / max(1, train.steps - train.warm_up)
-        cosine = 0.5 * (1 + math.cos(math.pi * min(1.0, share)))
-        return train.learning_rate * (train.floor + (1 - train.floor) * cosine)
 
     def _make_nonfinite_error(self, batch: Batch, what: str) -> TrainingError:
         saved = list_checkpoints(self.out)
@@ -319,10 +253,15 @@ class Trainer:
 
     # ── checkpoints and evaluation ──
 
+    def _make_writing_error(self, what: str, error: Exception) -> TrainingError:
+        saved = list_checkpoints(self.out)
+        last = f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
+        return TrainingError(f"{what} cannot be written: {error}; {last}. Make room and --resume")
+
     def _save_checkpoint(self, position: TrainingPosition) -> None:
         folder = self.out / "checkpoints" / f"step-{position.step:08d}"
-        weights = gather_weights(self.model)
-        optimizer_state = gather_optimizer_state(self.model, self.optimizer.optimizer)
+        weights = self.parallel.gather_weights()
+        optimizer_state = self.parallel.gather_optimizer_state()
         if self.accelerator.is_main_process:
             state = TrainingState(
                 position=position,
@@ -330,7 +269,10 @@ class Trainer:
                 best=self.best,
                 best_step=self.best_step,
             )
-            save_state(folder, state, select_trainable(weights, self.base_model), optimizer_state)
+            try:
+                save_state(folder, state, select_trainable(weights, self.base_model), optimizer_state)
+            except (OSError, SafetensorError) as error:
+                raise self._make_writing_error(f"The checkpoint {folder}", error) from error
             for old in list_checkpoints(self.out)[: -self.recipe.keep]:
                 shutil.rmtree(old)
         self.accelerator.wait_for_everyone()
@@ -347,25 +289,35 @@ class Trainer:
         state, weights, optimizer_state = load_state(saved[-1])
         if state.fingerprint != self.recipe.fingerprint():
             raise CheckpointError(f"{saved[-1]} is a checkpoint of another recipe")
-        restore_weights(self.model, weights)
-        restore_optimizer_state(self.model, self.optimizer.optimizer, optimizer_state)
+        try:
+            self.parallel.restore(weights, optimizer_state)
+        except UsageError as error:
+            raise CheckpointError(
+                f"The checkpoint {saved[-1]} does not fit this model: {error}; begin anew with another out"
+            ) from error
         self.best, self.best_step = state.best, state.best_step
         self._log(f"Going on from {saved[-1]}.")
         return state.position
 
     def _save_model(self, folder: Path) -> None:
-        weights = gather_weights(self.model)
+        weights = self.parallel.gather_weights()
         if self.accelerator.is_main_process:
             settings = self.base_model.settings
-            complete = not (settings.vision.name and settings.language.name)
+            complete = not (settings.vision_source and settings.language_source)
             lora: Literal["merged", "apart"] = "merged" if complete else "apart"
-            save_model(folder, self.base_model, self.tokenizer, state=weights, lora=lora, complete=complete)
+            try:
+                save_model(
+                    folder, self.base_model, self.tokenizer, state=weights, lora=lora, complete=complete
+                )
+            except (OSError, SafetensorError) as error:
+                raise self._make_writing_error(f"The model {folder}", error) from error
         self.accelerator.wait_for_everyone()
 
     def _evaluate(self, position: TrainingPosition, metrics: MetricsWriter | None) -> None:
         self._save_model(self.out / "last")
+        workers = count_local_processes(self.accelerator)
         if metrics is not None and self.recipe.evaluation is not None:
-            row = evaluate_checkpoint(self.recipe, self.base, self.out, position.step)
+            row = evaluate_checkpoint(self.recipe, self.base, self.out, position.step, workers=workers)
             metrics.write_evaluation(row)
             if self.best is None or row["accuracy"] > self.best:
                 self.best, self.best_step = row["accuracy"], position.step
@@ -378,6 +330,10 @@ class Trainer:
         self, position: TrainingPosition, metrics: MetricsWriter | None, last_step: int
     ) -> TrainingResult:
         finished = position.step >= last_step
+        if self.frame_loader.failed:
+            logger.warning(
+                "%d videos cannot be used; their questions are left out.", len(self.frame_loader.failed)
+            )
         if finished and self.recipe.evaluation is not None:
             self._evaluate(position, metrics)
         else:
@@ -399,38 +355,3 @@ class Trainer:
     def _log(self, message: str) -> None:
         if self.accelerator.is_main_process:
             logger.info("%s", message)
-
-
-def make_optimizer(model: Any, recipe: Recipe) -> Any:
-    """AdamW over what learns; vectors (norms, biases, gates) do not decay."""
-    train = recipe.train
-    trainable = [weight for weight in model.parameters() if weight.requires_grad]
-    if not trainable:
-        raise UsageError("model: every part is frozen, so there is nothing to train")
-    groups = [
-        {"params": [w for w in trainable if w.dim() > 1], "weight_decay": train.weight_decay},
-        {"params": [w for w in trainable if w.dim() <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW([g for g in groups if g["params"]], lr=train.learning_rate, betas=train.betas)
-
-
-@contextmanager
-def _interruptible(trainer: Trainer) -> Iterator[None]:
-    """The first Ctrl-C or request to end finishes the step; the second is obeyed at once."""
-
-    def handle(number: int, _: Any) -> None:
-        signal.signal(number, before[number])
-        trainer.stop()
-
-    try:
-        before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-        for number in before:
-            signal.signal(number, handle)
-    except ValueError:  # not the main thread: the host program owns the signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

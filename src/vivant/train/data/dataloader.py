@@ -8,13 +8,15 @@ from __future__ import annotations
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, MediaError
 from vivant.core.randomness import derive_generator, shuffled_indices
+from vivant.train.data.example_set import ExampleSet
 from vivant.train.data.frame_loader import FrameLoader
 from vivant.train.data.packing import collate, pack_rows
 from vivant.train.data.sources import Example, draw_form, phrase_example
@@ -70,7 +72,7 @@ class BatchSampler:
 
     def __init__(
         self,
-        examples: Sequence[Example],
+        examples: ExampleSet,
         processor: Processor,
         *,
         seed: int,
@@ -90,6 +92,8 @@ class BatchSampler:
         self._per_video = per_video
         self._processes = processes
         self._packed = packed
+        self.seen: set[str] = set()
+        """Samples that were planned so far."""
         self.too_long: set[str] = set()
         """Samples that were left out because they do not fit into a row."""
 
@@ -105,7 +109,7 @@ class BatchSampler:
                 index += 1
             if not index:
                 raise DataError(
-                    f"None of the {len(self._examples)} examples fits into a row of {self._row_tokens} tokens; "
+                    f"None of the {len(self.seen)} examples fits into a row of {self._row_tokens} tokens; "
                     "raise train.row_tokens"
                 )
             epoch, skipped = epoch + 1, 0
@@ -127,8 +131,12 @@ class BatchSampler:
             yield pending
 
     def _order_examples(self, epoch: int) -> Iterator[Example]:
+        for window, examples in enumerate(self._examples.iter_windows(epoch)):
+            yield from self._order_window(examples, epoch, window)
+
+    def _order_window(self, examples: Sequence[Example], epoch: int, window: int) -> Iterator[Example]:
         groups: dict[str, list[Example]] = {}
-        for example in self._examples:
+        for example in examples:
             for copy in range(_count_repeats(example, epoch, self._seed)):
                 groups.setdefault(f"{copy}|{example.video or example.name}", []).append(example)
         pieces: list[list[Example]] = []
@@ -139,10 +147,12 @@ class BatchSampler:
             order = shuffled_indices(len(members), self._seed, "order", str(epoch), turn, content)
             shuffled = [members[index] for index in order]
             pieces += [shuffled[i : i + self._per_video] for i in range(0, len(shuffled), self._per_video)]
-        for index in shuffled_indices(len(pieces), self._seed, "order", str(epoch)):
+        turn_of_window = (str(window),) if window else ()
+        for index in shuffled_indices(len(pieces), self._seed, "order", str(epoch), *turn_of_window):
             yield from pieces[index]
 
     def _tokenize(self, example: Example, epoch: int, progress: float) -> TokenizedExample | None:
+        self.seen.add(example.name)
         form = draw_form(example, epoch, self._seed, progress)
         phrased = phrase_example(example, epoch, self._seed, form)
         ids = self._processor.encode_prompt(phrased.text, video=bool(phrased.media))
@@ -155,10 +165,20 @@ class BatchSampler:
     def _make_rows(self, examples: Sequence[TokenizedExample]) -> tuple[tuple[TokenizedExample, ...], ...]:
         if not self._packed:
             return tuple((example,) for example in examples)
-        rows = pack_rows([example.length for example in examples], self._row_tokens)
-        if len(rows) < self._processes:  # every process needs something to do
-            rows = [list(range(n, len(examples), self._processes)) for n in range(self._processes)]
-        return tuple(tuple(examples[index] for index in row) for row in rows)
+        groups = self._group_by_video(examples)
+        rows = pack_rows([sum(each.length for each in group) for group in groups], self._row_tokens)
+        return tuple(tuple(each for index in row for each in groups[index]) for row in rows)
+
+    def _group_by_video(self, examples: Sequence[TokenizedExample]) -> list[list[TokenizedExample]]:
+        """Questions about one video stay in one row while they fit, so that the video is encoded once an update."""
+        groups: dict[str, list[list[TokenizedExample]]] = {}
+        for number, example in enumerate(examples):
+            key = example.example.video if example.has_media else f"#{number}"
+            pieces = groups.setdefault(key, [[]])
+            if sum(each.length for each in pieces[-1]) + example.length > self._row_tokens:
+                pieces.append([])
+            pieces[-1].append(example)
+        return [piece for pieces in groups.values() for piece in pieces]
 
 
 def _count_repeats(example: Example, epoch: int, seed: int) -> int:
@@ -204,6 +224,8 @@ class DataLoader:
         self._micro_rows, self._row_tokens, self._answers_alike = micro_rows, row_tokens, answers_alike
         self._queue: queue.Queue[Batch | BaseException | None] = queue.Queue(prefetch)
         self._stopped = threading.Event()
+        self._lookahead = prefetch
+        self._filler = ModelInput((pad_token_id, pad_token_id))
         self.waited = 0.0
         """Seconds that the trainer waited, the first batch left out."""
         self._thread = threading.Thread(target=self._prefetch, daemon=True, name="vivant-loader")
@@ -228,10 +250,21 @@ class DataLoader:
 
     def _prefetch(self) -> None:
         try:
+            ahead: deque[BatchPlan] = deque()
             for plan in self._sampler.plan_batches(self._start):
                 if plan.position.step >= self._last_step or self._stopped.is_set():
                     break
-                self._put(self._collate(plan))
+                self._frame_loader.request(
+                    each.example
+                    for row in plan.rows[self._rank :: self._world_size]
+                    for each in row
+                    if each.has_media
+                )
+                ahead.append(plan)
+                if len(ahead) > self._lookahead:
+                    self._put(self._collate(ahead.popleft()))
+            while ahead and not self._stopped.is_set():
+                self._put(self._collate(ahead.popleft()))
             self._put(None)
         except Exception as error:  # is raised again where the batches are used
             self._put(error)
@@ -246,20 +279,44 @@ class DataLoader:
 
     def _collate(self, plan: BatchPlan) -> Batch:
         rows = plan.rows[self._rank :: self._world_size]
-        size = self._micro_rows or len(rows)
+        most = -(-len(plan.rows) // self._world_size)
+        size = self._micro_rows or most
         micro_batches = [
             collate(
-                [[self._add_frames(example) for example in row] for row in rows[i : i + size]],
+                self._load_rows(rows[i : i + size]),
                 self._pad_token_id,
                 self._row_tokens,
                 answers_alike=self._answers_alike,
             )
             for i in range(0, len(rows), size)
         ]
-        return Batch(plan, tuple(micro_batches))
+        # Every process takes as many passes as the others: they wait for each other in each.
+        missing = -(-most // size) - len(micro_batches)
+        fillers = [
+            collate([[self._filler]], self._pad_token_id, answers_alike=self._answers_alike)
+            for _ in range(missing)
+        ]
+        return Batch(plan, (*micro_batches, *fillers))
 
-    def _add_frames(self, tokenized: TokenizedExample) -> ModelInput:
+    def _load_rows(self, rows: Sequence[Sequence[TokenizedExample]]) -> list[list[ModelInput]]:
+        """Rows with their videos; questions about a video that cannot be used are left out."""
+        examples = [each.example for row in rows for each in row if each.has_media]
+        cached = bool(examples) and all(map(self._frame_loader.has_features, examples))
+        loaded = [
+            [question for each in row if (question := self._load_question(each, cached)) is not None]
+            for row in rows
+        ]
+        return [row for row in loaded if row] or [[self._filler]]
+
+    def _load_question(self, tokenized: TokenizedExample, cached: bool) -> ModelInput | None:
+        example = tokenized.example
         if not tokenized.has_media:
             return ModelInput(tokenized.ids, tokenized.answer)
-        frames = self._frame_loader.load_frames(tokenized.example)
-        return ModelInput(tokenized.ids, tokenized.answer, frames, tokenized.example.video)
+        if cached:
+            features = self._frame_loader.load_features(example)
+            return ModelInput(tokenized.ids, tokenized.answer, features=features, video=example.video)
+        try:
+            frames = self._frame_loader.load_frames(example)
+        except MediaError:  # counted by the frame loader, which raises where there are too many
+            return None
+        return ModelInput(tokenized.ids, tokenized.answer, frames, video=example.video)

@@ -67,7 +67,7 @@ def collate(
             prompt_mask[number, start:begin] = True
             token_weights[number, begin:end] = 1 / max(1, len(question.answer))
             position_ids[number, start:end] = torch.arange(question.length)
-            if question.frames is not None:
+            if question.has_video:
                 video_index[number, start:end] = videos[question.video]
             start = end
         position_ids[number, start:] = torch.arange(width - start)

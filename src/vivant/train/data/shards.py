@@ -1,15 +1,22 @@
-"""WebDataset shards: tar files in which `key.json` says what is asked about `key.mp4`.
+"""WebDataset shards as streams: tar files in which `key.json` says what is asked about `key.mp4`.
 
-A `key.json` holds `video`, a line of `videos.jsonl` (docs/mimic.md), and `items`, its lines of `items.jsonl`.
-Shards are unpacked once into the cache as a folder that the benchmark reads.
+A `key.json` holds `video`, a line of `videos.jsonl` (docs/mimic.md), and `items`, its lines of `items.jsonl`. A shard
+is read when it is needed, from a disk or through fsspec from an object store, member by member, and becomes a folder
+in the cache that the benchmark reads. A pair that cannot be used, or the end of a torn shard, is left out and counted.
 """
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import hashlib
+import logging
+import re
 import tarfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +26,13 @@ from vivant.core.errors import DataError
 from vivant.core.files import atomic_path, write_jsonl
 from vivant.core.paths import cache_root
 
+logger = logging.getLogger("vivant")
 _VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".mov")
+_RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
+_TORN = (tarfile.TarError, EOFError)
+_UNREACHABLE = (OSError, ValueError, ImportError, asyncio.TimeoutError)
+"""What disks and the file systems of fsspec raise."""
+_ATTEMPTS = 3
 
 
 class ShardEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -29,71 +42,145 @@ class ShardEntry(Struct, frozen=True, forbid_unknown_fields=True):
     items: tuple[MimicItem, ...] = ()
 
 
-def unpack_shards(pattern: str, base: Path) -> Path:
-    """Unpack shards into the cache, where they are not there yet, and return the folder."""
+class Shard(Struct, frozen=True):
+    """One tar file, not read yet."""
+
+    address: str
+    """A path or a URL."""
+    digest: str
+    """What tells its content from another's."""
+
+    def unpack(self) -> Path:
+        """Read it into the cache, where it is not there yet; processes of one machine read it once."""
+        folder = cache_root() / "shards" / self.digest
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        if not folder.is_dir():
+            with (folder.parent / f"{self.digest}.lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not folder.is_dir():
+                    _read_into(self.address, folder)
+        return folder
+
+
+def list_shards(pattern: str, base: Path) -> list[Shard]:
+    """The shards that a pattern names: `train-*.tar`, `{0000..0099}` for a range of numbers, or a URL with either."""
+    shards: list[Shard] = []
+    for each in _expand_ranges(pattern):
+        shards += _list_remote(each) if "://" in each else _list_local(each, base)
+    return shards
+
+
+def _list_local(pattern: str, base: Path) -> Iterator[Shard]:
     path = base / Path(pattern).expanduser()
     files = sorted(path.parent.glob(path.name))
     if not files:
         raise DataError(f"No shard is called {path}")
-    digest = hashlib.sha256()
     for file in files:
         status = file.stat()
-        digest.update(f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
-    folder = cache_root() / "shards" / digest.hexdigest()[:24]
-    if folder.is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
+        yield Shard(str(file), _hash(f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}"))
+
+
+def _list_remote(pattern: str) -> Iterator[Shard]:
+    import fsspec
+
     try:
-        with atomic_path(folder) as temporary:
-            _unpack(files, temporary)
-    except OSError:
-        if not folder.is_dir():  # else another process was quicker
-            raise
-    return folder
+        if "*" not in pattern:
+            yield Shard(pattern, _hash(pattern))
+            return
+        system, path = fsspec.url_to_fs(pattern)
+        names = sorted(system.glob(path))
+    except _UNREACHABLE as error:
+        raise DataError(f"The shards {pattern} cannot be listed: {_describe(error)}") from error
+    if not names:
+        raise DataError(f"No shard is called {pattern}")
+    for name in names:
+        address = str(system.unstrip_protocol(name))
+        yield Shard(address, _hash(address))
 
 
-def _unpack(files: list[Path], folder: Path) -> None:
+def _expand_ranges(pattern: str) -> Iterator[str]:
+    match = _RANGE.search(pattern)
+    if match is None:
+        yield pattern
+        return
+    first, last = match.groups()
+    for number in range(int(first), int(last) + 1):
+        yield from _expand_ranges(
+            f"{pattern[: match.start()]}{number:0{len(first)}d}{pattern[match.end() :]}"
+        )
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _describe(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _read_into(address: str, folder: Path) -> None:
+    """Read a shard; a connection that breaks is tried again, so that all machines see the same pairs."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            with atomic_path(folder) as temporary:
+                _unpack(address, temporary)
+            return
+        except _UNREACHABLE as error:
+            final = "://" not in address or attempt == _ATTEMPTS
+            if final or isinstance(error, ImportError | FileNotFoundError | ValueError):
+                raise DataError(f"The shard {address} cannot be read: {_describe(error)}") from error
+            time.sleep(attempt)
+
+
+def _unpack(address: str, folder: Path) -> None:
     (folder / "videos").mkdir(parents=True)
-    videos: list[MimicVideo] = []
-    items: list[MimicItem] = []
-    for file in files:
-        clips: dict[str, str] = {}
-        entries: dict[str, ShardEntry] = {}
-        for key, suffix, data in _iter_members(file):
+    clips: dict[str, str] = {}
+    entries: dict[str, ShardEntry] = {}
+    lost: list[str] = []
+    try:
+        for key, suffix, data in _iter_members(address):
             if suffix == ".json":
-                entries[key] = _decode_entry(data, file, key)
+                try:
+                    entries[key] = msgspec.json.decode(data, type=ShardEntry)
+                except msgspec.DecodeError as error:
+                    lost.append(f"{key}.json is not what docs/train.md describes: {error}")
             elif suffix in _VIDEO_SUFFIXES:
-                name = hashlib.sha256(f"{file.name}/{key}".encode()).hexdigest()[:16] + suffix
-                (folder / "videos" / name).write_bytes(data)
-                clips[key] = f"videos/{name}"
-        for key, entry in entries.items():
-            if key not in clips:
-                raise DataError(f"{file}: {key}.json has no video beside it")
-            videos.append(msgspec.structs.replace(entry.video, file=clips[key]))
-            items += entry.items
-    if not videos:
-        raise DataError(f"{files[0]} holds no pairs of key.json and key.mp4")
-    write_jsonl(folder / VIDEOS, videos)
+                clips[key] = f"videos/{_hash(key)[:16]}{suffix}"
+                (folder / clips[key]).write_bytes(data)
+    except _TORN as error:
+        if not clips:
+            raise DataError(f"The shard {address} cannot be read: {_describe(error)}") from error
+        lost.append(f"it ends too early: {_describe(error)}")
+    lost += [f"{key}.json has no video beside it" for key in entries.keys() - clips.keys()]
+    pairs = {key: entry for key, entry in entries.items() if key in clips}
+    if not pairs:
+        reason = f": {lost[0]}" if lost else ""
+        raise DataError(f"The shard {address} holds no pairs of key.json and key.mp4{reason}")
+    if lost:
+        logger.warning("Left out of the shard %s (%d in all): %s", address, len(lost), min(lost))
+    write_jsonl(
+        folder / VIDEOS,
+        [msgspec.structs.replace(entry.video, file=clips[key]) for key, entry in pairs.items()],
+    )
+    items = [item for entry in pairs.values() for item in entry.items]
     if items:
         write_jsonl(folder / ITEMS, items)
 
 
-def _iter_members(file: Path) -> Iterator[tuple[str, str, bytes]]:
-    try:
-        with tarfile.open(file) as archive:
-            for member in archive:
-                content = archive.extractfile(member) if member.isfile() else None
-                if content is not None:
-                    # As WebDataset cuts names: the key ends at the first dot of the last part.
-                    folder, _, last = member.name.rpartition("/")
-                    stem, dot, suffix = last.partition(".")
-                    yield f"{folder}/{stem}", f"{dot}{suffix}".lower(), content.read()
-    except (tarfile.TarError, OSError, EOFError) as error:
-        raise DataError(f"The shard {file} cannot be read: {error}") from error
+def _iter_members(address: str) -> Iterator[tuple[str, str, bytes]]:
+    with _open(address) as stream, tarfile.open(fileobj=stream, mode="r|*") as archive:
+        for member in archive:
+            content = archive.extractfile(member) if member.isfile() else None
+            if content is not None:
+                # As WebDataset cuts names: the key ends at the first dot of the last part.
+                folder, _, last = member.name.rpartition("/")
+                stem, dot, suffix = last.partition(".")
+                yield f"{folder}/{stem}" if folder else stem, f"{dot}{suffix}".lower(), content.read()
 
 
-def _decode_entry(data: bytes, file: Path, key: str) -> ShardEntry:
-    try:
-        return msgspec.json.decode(data, type=ShardEntry)
-    except msgspec.DecodeError as error:
-        raise DataError(f"{file}: {key}.json is not what docs/train.md describes: {error}") from error
+def _open(address: str) -> Any:
+    if "://" not in address:
+        return Path(address).open("rb")
+    import fsspec
+
+    return fsspec.open(address, "rb").open()

@@ -20,7 +20,7 @@ from vivant.benchmarks.summary import matches, parse_where
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_generator, derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Option, Part, Sample, Text, Video
-from vivant.train.data.shards import unpack_shards
+from vivant.train.data.shards import list_shards
 from vivant.train.data.split import Split
 
 QuestionForm = Literal["choice", "words", "fewer"]
@@ -35,7 +35,7 @@ class TrainingSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     data: str = ""
     """The benchmark's folder; relative to the file that names it."""
     shards: str = ""
-    """Instead: WebDataset shards, a path with `*`."""
+    """Instead: WebDataset shards, a path or URL with `*` or `{0000..0099}`. They are read as they are needed."""
     where: tuple[str, ...] = ()
     split: Split | None = None
     """Only one part of a division, e.g. `{part: train, by: action, sizes: [36, 14, 36]}`."""
@@ -96,19 +96,30 @@ class PhrasedExample(Struct, frozen=True):
 
 
 class LoadedExamples(Struct, frozen=True, eq=False):
-    """All examples, and what the user should know about them."""
+    """Examples, and what the user should know about them."""
 
     examples: tuple[Example, ...]
     warnings: tuple[str, ...] = ()
 
 
-def load_examples(sources: Sequence[TrainingSource], base: Path, seed: int = 0) -> LoadedExamples:
-    """Read all sources; `base` is the folder that their paths are relative to."""
+def load_examples(
+    sources: Sequence[TrainingSource], base: Path, seed: int = 0, *, shards: bool = True
+) -> LoadedExamples:
+    """Read all sources.
+
+    Args:
+        sources: what to read.
+        base: the folder that their paths are relative to.
+        seed: draws the samples of a source with a limit.
+        shards: read shards too, to their end; else a training streams them.
+    """
     if not sources:
         raise UsageError("data.sources is empty: there is nothing to learn from")
     examples: list[Example] = []
     warnings: list[str] = []
     for number, source in enumerate(sources):
+        if source.shards and not shards:
+            continue
         loaded = list(_load_source(source, number, base, seed))
         answered = [example for example in loaded if list_answers(example)]
         if not answered:
@@ -126,16 +137,34 @@ def load_examples(sources: Sequence[TrainingSource], base: Path, seed: int = 0) 
     return LoadedExamples(tuple(examples), tuple(warnings))
 
 
-def _load_source(source: TrainingSource, number: int, base: Path, seed: int) -> Iterator[Example]:
+def check_source(source: TrainingSource) -> None:
+    """Refuse a source that says too little or too much."""
     if bool(source.data) == bool(source.shards) and not registry.is_file(source.benchmark):
         raise UsageError(f"data.sources: {source.benchmark} needs either data or shards")
+    if source.shards and (source.limit is not None or source.split is not None):
+        raise UsageError(
+            "data.sources: limit and split need all samples at once, shards are read one by one; use where"
+        )
+
+
+def _load_source(source: TrainingSource, number: int, base: Path, seed: int) -> Iterator[Example]:
+    check_source(source)
     selector, folder = source.benchmark, source.data
     if registry.is_file(selector):
         selector = str(base / selector)
     elif source.shards:
-        folder = str(unpack_shards(source.shards, base))
+        for shard in list_shards(source.shards, base):
+            yield from load_folder(source, number, selector, str(shard.unpack()), seed)
+        return
     elif folder != "mini":
         folder = str(base / Path(folder).expanduser())
+    yield from load_folder(source, number, selector, folder, seed)
+
+
+def load_folder(
+    source: TrainingSource, number: int, selector: str, folder: str, seed: int
+) -> Iterator[Example]:
+    """The examples of a source in one folder."""
     for chosen in registry.select([selector], [folder] if folder else [], source.variant):
         style = source.style or chosen.benchmark.styles[0]
         if style not in chosen.benchmark.styles:

@@ -26,6 +26,8 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     image_size: int = 224
     mean: tuple[float, float, float] = CLIP_MEAN
     spread: tuple[float, float, float] = CLIP_STD
+    attention: str = ""
+    """How attention is computed: `sdpa`, `eager`, `flash_attention_2`; the library's choice where it is empty."""
     trust_remote_code: bool = False
 
 
@@ -36,21 +38,42 @@ class SpatialSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     frames: int = 8
     grid: int = 4
     """Patches are averaged to so many by so many."""
-    pool: Literal["frames", "mean", "max"] = "frames"
+    pool: Literal["frames", "shuffle", "mean", "max"] = "frames"
     """`frames` keeps each frame's tokens in order; `mean` and `max` pool over frames, so that their order is
-    lost. `max` finds small things, and learns fastest from random weights."""
+    lost. `max` finds small things, and learns fastest from random weights. `shuffle` keeps each frame's tokens too,
+    and joins neighbouring patches to one wide token instead of averaging them, as InternVL does."""
+
+
+class VideoEncoderSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A pretrained video encoder of the transformers library: TimeSformer, VideoMAE or V-JEPA 2. It stays frozen."""
+
+    name: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """As for the backbone."""
+    frames: int = 0
+    """Frames that it takes at once; 0: as its configuration says."""
+    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
+    spread: tuple[float, float, float] = (0.229, 0.224, 0.225)
 
 
 class TemporalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole sequence, for what happens: attention over time for each patch, then over space for each frame."""
 
     on: bool = True
-    init: Literal["backbone", "fresh"] = "backbone"
-    """`backbone`: its layers with attention over time before each; `fresh`: blocks of its own."""
+    init: Literal["backbone", "fresh", "features", "video"] = "backbone"
+    """`backbone`: its layers with attention over time before each. `fresh`: a stem and blocks of its own. `features`:
+    blocks of its own on what the frozen backbone makes of each frame, which can be cached. `video`: likewise on what a
+    pretrained video encoder makes of each window."""
     window: int = 32
     """Frames that attend to each other; memory beyond a window grows by a vector a frame."""
     tokens: int = 16
     """Tokens that the language model receives, however long the video is."""
+    patches: int = 4
+    """For `features` and `video`: each frame's patches are averaged to so many by so many before the blocks."""
+    cells: int = 1
+    """For `features` and `video`: so many by so many vectors of each time reach the tokens."""
+    encoder: VideoEncoderSettings = VideoEncoderSettings()
+    """For `video`."""
     tubelet: int = 2
     """Frames that one patch spans, for `fresh`."""
     widths: tuple[int, ...] = (48, 64, 96)
@@ -63,8 +86,9 @@ class TemporalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 class FusionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How what was seen reaches the language model."""
 
-    place: Literal["input", "layers"] = "input"
-    """`input`: as tokens before the task; `layers`: by cross-attention inside its layers."""
+    place: Literal["input", "layers", "both"] = "input"
+    """`input`: as tokens before the task; `layers`: by gated cross-attention inside its layers; `both`: the spatial
+    branch as tokens, the temporal branch by gated cross-attention."""
     join: Literal["concat", "sum"] = "concat"
     """For `input`: the branches' tokens one after the other, or weighed against each other token by token."""
     hint: bool = False
@@ -79,6 +103,8 @@ class FusionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """What a learned gate lets through at the beginning; 0 for a pretrained language model in `layers`."""
     every: int = 2
     """For `layers`: before every n-th layer, beginning with the first."""
+    width: int = 0
+    """For `layers`: the width of the cross-attention; 0: the language model's own."""
 
 
 class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,12 +132,19 @@ class LanguageSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """For `lines`: tokens that end a line; filled in from the tokenizer."""
     chat: bool = False
     """Whether tasks use the checkpoint's chat template."""
+    attention: str = ""
+    """As for the backbone."""
+    quantize: Literal["", "nf4", "int8"] = ""
+    """Frozen weights of four or eight bits (QLoRA); needs bitsandbytes."""
     trust_remote_code: bool = False
 
 
 class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
+    checkpoint: str = ""
+    """A whole vision-language checkpoint to start from (InternVL, Qwen2.5-VL, Qwen3-VL): vision tower, projector and
+    language model come from it, the temporal branch is added."""
     vision: VisionSettings = VisionSettings()
     spatial: SpatialSettings = SpatialSettings()
     temporal: TemporalSettings = TemporalSettings()
@@ -119,10 +152,22 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     language: LanguageSettings = LanguageSettings()
 
     @property
+    def vision_source(self) -> str:
+        """The checkpoint that vision comes from, if any."""
+        return self.vision.name or self.checkpoint
+
+    @property
+    def language_source(self) -> str:
+        """The checkpoint that the language model comes from, if any."""
+        return self.language.name or self.checkpoint
+
+    @property
     def visual_tokens(self) -> int:
         """Tokens that a video takes in the language model's input."""
         if self.fusion.place == "layers":
             return 0
+        if self.fusion.place == "both" and self.spatial.on:
+            return self.spatial_tokens
         if self.fusion.join == "sum" and self.spatial.on and self.temporal.on:
             return self.spatial_tokens
         return self.spatial_tokens * self.spatial.on + self.temporal.tokens * self.temporal.on
@@ -131,14 +176,21 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     def spatial_tokens(self) -> int:
         """Tokens of the spatial branch."""
         each = self.spatial.grid**2
-        return each * self.spatial.frames if self.spatial.pool == "frames" else each
+        return each * self.spatial.frames if self.spatial.pool in ("frames", "shuffle") else each
+
+    @property
+    def has_fixed_features(self) -> bool:
+        """Whether nothing that learns lies below the branches, so that their inputs can be cached."""
+        return self.vision.frozen and (not self.temporal.on or self.temporal.init in ("features", "video"))
 
 
 def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> ModelSettings:
     """Refuse combinations that cannot work, each in one line. `has_weights`: all parts have weights already."""
     if not settings.spatial.on and not settings.temporal.on:
         raise UsageError("model: one of spatial and temporal must be on")
-    for part, what in ((settings.vision, "vision"), (settings.language, "language")):
+    _check_parts(settings)
+    parts = () if settings.checkpoint else ((settings.vision, "vision"), (settings.language, "language"))
+    for part, what in parts:
         if not part.name and not part.config.get("model_type"):
             raise UsageError(f"model.{what}: give a name, or a config with its model_type")
         if (
@@ -160,6 +212,8 @@ def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> Mod
         ("temporal.window", settings.temporal.window, settings.temporal.tubelet),
         ("temporal.tokens", settings.temporal.tokens, 1),
         ("temporal.tubelet", settings.temporal.tubelet, 1),
+        ("temporal.patches", settings.temporal.patches, 1),
+        ("temporal.cells", settings.temporal.cells, 1),
         ("fusion.every", settings.fusion.every, 1),
         ("fusion.match", settings.fusion.match, 0),
     ):
@@ -176,6 +230,36 @@ def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> Mod
     if settings.temporal.init == "fresh" and settings.temporal.widths[-1] % settings.temporal.heads:
         raise UsageError("model.temporal: the last of widths must be a multiple of heads")
     return settings
+
+
+def _check_parts(settings: ModelSettings) -> None:
+    temporal, language = settings.temporal, settings.language
+    if settings.checkpoint and (settings.vision.name or settings.language.name):
+        raise UsageError(
+            "model.checkpoint gives vision and language; leave out vision.name and language.name"
+        )
+    if temporal.on and temporal.init in ("features", "video"):
+        if temporal.patches % temporal.cells:
+            raise UsageError(
+                f"model.temporal.patches is {temporal.patches}; it must be a multiple of cells, {temporal.cells}"
+            )
+        if temporal.tokens % temporal.cells**2:
+            raise UsageError(
+                f"model.temporal.tokens is {temporal.tokens}; it must be a multiple of {temporal.cells**2}"
+            )
+    if temporal.on and temporal.init == "video" and not (temporal.encoder.name or temporal.encoder.config):
+        raise UsageError("model.temporal.encoder: init: video needs the name of a video encoder")
+    if settings.fusion.place == "both" and not temporal.on:
+        raise UsageError("model.fusion: place: both needs the temporal branch; use place: input")
+    if language.quantize and not (language.frozen and language.lora):
+        raise UsageError(
+            "model.language.quantize: quantized weights cannot learn; frozen: true and lora are needed"
+        )
+    if language.quantize and not (settings.vision_source and settings.language_source):
+        raise UsageError(
+            "model.language.quantize: quantized weights are not stored, but loaded again by name; both backbones "
+            "need a name, or model.checkpoint"
+        )
 
 
 class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -119,18 +119,23 @@ class CrossAttention(nn.Module):  # type: ignore[misc]
 
     def __init__(self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int) -> None:
         super().__init__()
+        width = fusion.width or hidden
+        if width % heads:
+            raise UsageError(f"model.fusion.width is {width}; it must be a multiple of {heads}, the heads")
         self.heads = heads
         self.norm = nn.LayerNorm(hidden)
-        self.query = nn.Linear(hidden, hidden)
-        self.seen = nn.ModuleDict({name: nn.Linear(hidden, 2 * hidden) for name in branches})
-        self.out = nn.ModuleDict({name: nn.Linear(hidden, hidden) for name in branches})
+        self.query = nn.Linear(hidden, width)
+        self.seen = nn.ModuleDict({name: nn.Linear(hidden, 2 * width) for name in branches})
+        self.out = nn.ModuleDict({name: nn.Linear(width, hidden) for name in branches})
         self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
 
     def forward(self, hidden: Tensor, tokens: Mapping[str, Tensor], video_index: Tensor) -> Tensor:
         """`video_index` tells each token's video, [rows, length]; a token with none (-1) sees nothing."""
-        query = self.query(self.norm(hidden)).unflatten(2, (self.heads, -1)).transpose(1, 2)
+        normalized = self.norm(hidden.to(self.norm.weight.dtype))
+        query = self.query(normalized).unflatten(2, (self.heads, -1)).transpose(1, 2)
         blind = video_index < 0
         for name, branch in tokens.items():
+            branch = branch.to(normalized.dtype)
             videos, count = branch.shape[:2]
             key, value = self.seen[name](branch.flatten(0, 1)).chunk(2, dim=1)
             key, value = (
@@ -142,12 +147,16 @@ class CrossAttention(nn.Module):  # type: ignore[misc]
             allowed = (video_index[..., None] == key_video) | blind[..., None]
             mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed[:, None])
             update = self.out[name](mixed.transpose(1, 2).flatten(2))
-            hidden = hidden + self.gates[name](update).masked_fill(blind[..., None], 0.0)
+            hidden = hidden + self.gates[name](update).masked_fill(blind[..., None], 0.0).to(hidden.dtype)
         return hidden
 
 
 class LayerFusion(nn.Module):  # type: ignore[misc]
-    """Cross-attention before some of a language model's layers, added by hooks so that any family works."""
+    """Cross-attention before some of a language model's layers, added by hooks so that any family works.
+
+    Hooks stay on the layers, and what they attend to stays until the next pass: a layer that gradient checkpointing
+    runs again in the backward pass must do what it did in the forward pass.
+    """
 
     def __init__(
         self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int, layers: int
@@ -155,37 +164,40 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.places = range(0, layers, fusion.every)
         self.blocks = nn.ModuleList(CrossAttention(fusion, branches, hidden, heads) for _ in self.places)
+        self._current: tuple[Mapping[str, Tensor], Tensor] | None = None
+
+    def install(self, model: Any) -> None:
+        """Add the cross-attention to a language model's layers."""
+        layers = get_decoder_layers(model)
+        for index, block in zip(self.places, self.blocks, strict=True):
+            layers[index].register_forward_pre_hook(self._make_hook(block), with_kwargs=True)
 
     @contextmanager
-    def attend_to(self, model: Any, tokens: Mapping[str, Tensor], video_index: Tensor) -> Iterator[None]:
-        """Within this context, the language model's layers attend to these tokens."""
-        layers = get_decoder_layers(model)
-        hooks = [
-            layers[index].register_forward_pre_hook(
-                _make_cross_attention_hook(block, tokens, video_index), with_kwargs=True
-            )
-            for index, block in zip(self.places, self.blocks, strict=True)
-        ]
+    def attend_to(self, tokens: Mapping[str, Tensor] | None, video_index: Tensor | None) -> Iterator[None]:
+        """Within this context, and in its backward pass, the language model's layers attend to these tokens."""
+        self._current = None if tokens is None or video_index is None else (tokens, video_index)
         try:
             yield
         finally:
-            for hook in hooks:
-                hook.remove()
+            if not torch.is_grad_enabled():
+                self._current = None
 
+    def _make_hook(self, block: nn.Module) -> Any:
+        def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+            if self._current is None:
+                return args, kwargs
+            tokens, video_index = self._current
+            hidden = args[0] if args else kwargs["hidden_states"]
+            # A token written after the prompt belongs to the video of the last one before it.
+            index = (
+                video_index
+                if hidden.shape[1] == video_index.shape[1]
+                else video_index[:, -1:].expand(-1, hidden.shape[1])
+            )
+            seen = block(hidden, tokens, index)
+            return ((seen, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": seen})
 
-def _make_cross_attention_hook(block: nn.Module, tokens: Mapping[str, Tensor], video_index: Tensor) -> Any:
-    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        hidden = args[0] if args else kwargs["hidden_states"]
-        # A token written after the prompt belongs to the video of the last one before it.
-        index = (
-            video_index
-            if hidden.shape[1] == video_index.shape[1]
-            else video_index[:, -1:].expand(-1, hidden.shape[1])
-        )
-        seen = block(hidden, tokens, index)
-        return ((seen, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": seen})
-
-    return hook
+        return hook
 
 
 def get_decoder_layers(model: Any) -> nn.ModuleList:
@@ -195,3 +207,20 @@ def get_decoder_layers(model: Any) -> nn.ModuleList:
     if not isinstance(layers, nn.ModuleList):
         raise UsageError("model.fusion: this language model does not list its layers; use place: input")
     return layers
+
+
+def select_video_rows(named: Tensor, video_index: Tensor) -> Tensor:
+    """For each token the row of its video; nothing where it has none (-1)."""
+    return named[video_index.clamp(min=0)].masked_fill((video_index < 0)[..., None], 0.0)
+
+
+def find_line_heads(ids: Tensor, vocabulary: int, breaks: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The first token of each token's line, and whether a token stands inside a line at all."""
+    ends = ids >= vocabulary
+    for token in breaks:
+        ends = ends | (ids == token)
+    positions = torch.arange(ids.shape[1], device=ids.device)
+    earlier = positions[None, :] <= positions[:, None]
+    last = torch.where(ends[:, None] & earlier, positions, -1).amax(2)
+    first = (last + 1).clamp(max=ids.shape[1] - 1)
+    return ids.gather(1, first).masked_fill(ends.gather(1, first), 0), ~ends

@@ -11,17 +11,27 @@ import msgspec
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForCausalLM, LogitsProcessorList, PreTrainedModel
+from transformers import LogitsProcessorList, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
-from vivant.models.base import ModelError
-from vivant.models.transformers_engine import loading_error
-from vivant.train.model.config import LanguageSettings, MimicChatConfig, ModelSettings
-from vivant.train.model.fusion import InputFusion, LayerFusion, Projector
+from vivant.core.errors import UsageError
+from vivant.train.backbones.loading import load_projector
+from vivant.train.model.config import FusionSettings, MimicChatConfig, ModelSettings
+from vivant.train.model.features import VideoFeatures, extract_features, group_by_length
+from vivant.train.model.fusion import (
+    InputFusion,
+    LayerFusion,
+    Projector,
+    find_line_heads,
+    select_video_rows,
+)
+from vivant.train.model.language import fill_configs, make_language_model
 from vivant.train.model.lora import add_lora
 from vivant.train.model.request_format import MARKS, PATCH, spatial_frame_indices
-from vivant.train.model.spatial import SpatialBranch, VisionEncoder, normalize_pixels
+from vivant.train.model.spatial import SpatialBranch
 from vivant.train.model.temporal import TemporalBranch
+from vivant.train.model.video_encoder import VideoEncoder
+from vivant.train.model.vision_encoder import VisionEncoder, normalize_pixels
 
 
 class MimicChat(PreTrainedModel):  # type: ignore[misc]
@@ -34,44 +44,106 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
     _supports_flash_attn = True
     input_modalities = ("video", "text")
 
-    def __init__(self, config: MimicChatConfig, *, pretrained: bool = False) -> None:
+    def __init__(
+        self, config: MimicChatConfig, *, pretrained: bool = False, dtype: torch.dtype = torch.float32
+    ) -> None:
+        """`dtype` is the number format of loaded weights that stay frozen; what learns is float32."""
         super().__init__(config)
-        self.settings: ModelSettings = config.settings
-        settings = self.settings
-        self.eyes = VisionEncoder(settings.vision, pretrained=pretrained)
-        self.language_model = _load_language_model(settings.language, pretrained)
+        settings: ModelSettings = config.settings
+        vision_dtype = dtype if settings.vision.frozen else torch.float32
+        language_dtype = dtype if settings.language.frozen else torch.float32
+        self.eyes = VisionEncoder(
+            settings.vision, name=settings.vision_source, pretrained=pretrained, dtype=vision_dtype
+        )
+        self.language_model = make_language_model(
+            settings.language, settings.language_source, pretrained=pretrained, dtype=language_dtype
+        )
+        self.settings = settings = fill_configs(settings, self.eyes, self.language_model)
         text = self.language_model.config.get_text_config()
         self.vocabulary, hidden = int(text.vocab_size), int(text.hidden_size)
-        widths: dict[str, int] = {}
-        if settings.spatial.on:
-            self.spatial = SpatialBranch(settings.spatial, self.eyes.side)
-            widths["spatial"] = self.eyes.width
-        if settings.temporal.on:
-            self.temporal = TemporalBranch(settings.temporal, self.eyes, settings.vision.image_size)
-            widths["temporal"] = self.temporal.width
+        widths = self._add_branches(pretrained, vision_dtype)
         self.projectors = nn.ModuleDict({name: Projector(width, hidden) for name, width in widths.items()})
+        if settings.checkpoint and settings.spatial.on:
+            self._take_projector(pretrained)
         self.marks = nn.Embedding(len(MARKS), hidden)
         nn.init.normal_(self.marks.weight, std=0.02)
         self.lines = nn.Linear(hidden, hidden, bias=False) if settings.language.lines else None
-        self.fusion: InputFusion | LayerFusion
-        if settings.fusion.place == "input":
-            self.fusion = InputFusion(settings.fusion, widths, hidden)
-        else:
-            heads, layers = int(text.num_attention_heads), int(text.num_hidden_layers)
-            self.fusion = LayerFusion(settings.fusion, widths, hidden, heads, layers)
+        self._add_fusion(widths, hidden, text)
         if settings.language.lora is not None:
             add_lora(self.language_model, settings.language.lora)
         self.freeze()
         self.post_init()
 
-    def _init_weights(self, module: nn.Module) -> None:
-        """Every part keeps the weights of its own constructor."""
+    def _add_branches(self, pretrained: bool, dtype: torch.dtype) -> dict[str, int]:
+        """The branches that are on, and the width of each."""
+        settings, widths = self.settings, {}
+        if settings.spatial.on:
+            self.spatial = SpatialBranch(settings.spatial, self.eyes.side, self.eyes.width)
+            widths["spatial"] = self.spatial.width
+        if settings.temporal.on:
+            feature_width = None
+            if settings.temporal.init == "video":
+                self.video_encoder = VideoEncoder(
+                    settings.temporal.encoder, pretrained=pretrained, dtype=dtype
+                )
+                feature_width = self.video_encoder.width
+            elif settings.temporal.init == "features":
+                feature_width = self.eyes.width
+            self.temporal = TemporalBranch(
+                settings.temporal, self.eyes, settings.vision.image_size, feature_width
+            )
+            widths["temporal"] = self.temporal.width
+        return widths
+
+    def _add_fusion(self, widths: dict[str, int], hidden: int, text: Any) -> None:
+        fusion = self.settings.fusion
+        heads, layers = int(text.num_attention_heads), int(text.num_hidden_layers)
+        self.fusion: InputFusion | LayerFusion
+        self.inside: LayerFusion | None = None
+        if fusion.place == "input":
+            self.fusion = InputFusion(fusion, widths, hidden)
+        elif fusion.place == "layers":
+            self.fusion = LayerFusion(fusion, widths, hidden, heads, layers)
+            self.fusion.install(self.language_model)
+        else:
+            # What stands in the input is not gated: a pretrained model reads it as it always has.
+            in_input = {name: width for name, width in widths.items() if name != "temporal"} or widths
+            self.fusion = InputFusion(FusionSettings(gates="open"), in_input, hidden)
+            for kind in self.fusion.kinds.values():
+                nn.init.zeros_(kind)
+            self.inside = LayerFusion(fusion, {"temporal": widths["temporal"]}, hidden, heads, layers)
+            self.inside.install(self.language_model)
+
+    def _take_projector(self, pretrained: bool) -> None:
+        """The spatial branch's projector from the whole checkpoint."""
+        if self.eyes.takes_patches_of_qwen:  # its tower projects already
+            self.projectors["spatial"] = nn.Identity()
+            return
+        if self.settings.spatial.pool != "shuffle" or self.settings.spatial.grid * 2 != self.eyes.side:
+            raise UsageError(
+                "model.spatial: the checkpoint's projector takes four neighbouring patches at once; write "
+                f"pool: shuffle and grid: {self.eyes.side // 2}"
+            )
+        if pretrained:
+            self.projectors["spatial"].layers.load_state_dict(load_projector(self.settings.checkpoint))
+
+    def init_weights(self) -> None:
+        """Every part keeps the weights of its own constructor: new updates begin at zero, loaded weights stay."""
 
     def freeze(self) -> None:
         """Freeze the parts that the settings freeze."""
         self.eyes.requires_grad_(not self.settings.vision.frozen)
+        if self.settings.temporal.on and self.settings.temporal.init == "video":
+            self.video_encoder.requires_grad_(False)
         for name, weight in self.language_model.named_parameters():
-            weight.requires_grad_("lora_" in name or not self.settings.language.frozen)
+            if weight.is_floating_point():  # quantized weights cannot learn
+                weight.requires_grad_("lora_" in name or not self.settings.language.frozen)
+
+    def enable_checkpointing(self) -> None:
+        """Compute activations again in the backward pass instead of keeping them: language model, windows of frames."""
+        self.language_model.gradient_checkpointing_enable({"use_reentrant": False})
+        if self.settings.temporal.on:
+            self.temporal.checkpointing = True
 
     def set_trainable(self, settings: ModelSettings) -> None:
         """Take from other settings which parts learn; what the model is made of stays as it is."""
@@ -84,19 +156,66 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         self.settings = msgspec.structs.replace(current, vision=vision, language=language)
         self.freeze()
 
+    def to_training_dtypes(self, frozen: torch.dtype) -> None:
+        """What learns in float32, named backbones that do not in `frozen`."""
+        self.to(torch.float32)
+        for part, source in (
+            (self.eyes, self.settings.vision_source),
+            (self.language_model, self.settings.language_source),
+        ):
+            if source:
+                for weight in part.parameters():
+                    if not weight.requires_grad:
+                        weight.data = weight.data.to(frozen)
+
     def train(self, mode: bool = True) -> MimicChat:
         """Frozen backbones stay in evaluation: no dropout, no statistics."""
         super().train(mode)
         if self.settings.vision.frozen:
             self.eyes.eval()
+        if self.settings.temporal.on and self.settings.temporal.init == "video":
+            self.video_encoder.eval()
         return self
 
     # ── vision ──
 
-    def encode_videos(self, frames: Tensor, frame_counts: Sequence[int]) -> dict[str, Tensor]:
-        """Frames of all videos as bytes, [all frames, side, side, 3], and how many each has → tokens by branch."""
-        dtype = self.projectors[next(iter(self.projectors))].layers[1].weight.dtype
-        pixels = normalize_pixels(frames, self.settings.vision, dtype)
+    def encode_videos(
+        self,
+        frames: Tensor | None,
+        frame_counts: Sequence[int],
+        features: Sequence[VideoFeatures] | None = None,
+    ) -> dict[str, Tensor]:
+        """Tokens by branch.
+
+        Args:
+            frames: of all videos as bytes, [all frames, side, side, 3].
+            frame_counts: how many each has.
+            features: instead, what frozen encoders made of each video.
+        """
+        if self.settings.has_fixed_features:
+            if features is None:
+                assert frames is not None
+                features = [extract_features(self, each) for each in frames.split(list(frame_counts))]
+            tokens = self._encode_features(features)
+        else:
+            assert frames is not None, "features are cached for frozen encoders alone"
+            tokens = self._encode_frames(frames, frame_counts)
+        return {
+            name: self.projectors[name](branch.to(self.marks.weight.dtype)) for name, branch in tokens.items()
+        }
+
+    def _encode_features(self, features: Sequence[VideoFeatures]) -> dict[str, Tensor]:
+        tokens: dict[str, Tensor] = {}
+        if self.settings.spatial.on:
+            tokens["spatial"] = torch.stack([each["spatial"] for each in features])
+        if self.settings.temporal.on:
+            tokens["temporal"] = group_by_length(
+                [each["temporal"] for each in features], lambda videos: self.temporal(self.eyes, videos)
+            )
+        return tokens
+
+    def _encode_frames(self, frames: Tensor, frame_counts: Sequence[int]) -> dict[str, Tensor]:
+        pixels = normalize_pixels(frames, self.settings.vision, self.eyes.dtype)
         videos = list(pixels.split(list(frame_counts)))
         tokens: dict[str, Tensor] = {}
         with torch.no_grad() if self.settings.vision.frozen else nullcontext():
@@ -105,18 +224,8 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
                 chosen = torch.stack([v[spatial_frame_indices(len(v), count)] for v in videos])
                 tokens["spatial"] = self.spatial(self.eyes, chosen)
         if self.settings.temporal.on:
-            tokens["temporal"] = self._encode_temporal(videos)
-        return {name: self.projectors[name](branch) for name, branch in tokens.items()}
-
-    def _encode_temporal(self, videos: Sequence[Tensor]) -> Tensor:
-        """Videos of one length go together; the order is kept."""
-        results: list[Tensor | None] = [None] * len(videos)
-        for length in sorted({len(video) for video in videos}):
-            indices = [index for index, video in enumerate(videos) if len(video) == length]
-            encoded = self.temporal(self.eyes, torch.stack([videos[index] for index in indices]))
-            for index, tokens in zip(indices, encoded, strict=True):
-                results[index] = tokens
-        return torch.stack([tokens for tokens in results if tokens is not None])
+            tokens["temporal"] = group_by_length(videos, lambda group: self.temporal(self.eyes, group))
+        return tokens
 
     def embed(self, ids: Tensor, patches: Tensor | None, prompt_mask: Tensor | None = None) -> Tensor:
         """Vectors of the ids; where a patch stands, the tokens of what was seen, in order."""
@@ -125,7 +234,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         marked = self.marks((ids - self.vocabulary).clamp(0, len(MARKS) - 1)).to(vectors.dtype)
         vectors = torch.where(is_mark[..., None], marked, vectors)
         if self.lines is not None:
-            heads, inside = self._find_line_heads(ids)
+            heads, inside = find_line_heads(ids, self.vocabulary, self.settings.language.breaks)
             inside = inside if prompt_mask is None else inside & prompt_mask
             vectors = vectors + self.lines(table(heads)).masked_fill(~inside[..., None], 0.0)
         if patches is not None:
@@ -137,17 +246,6 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         """Vectors from the language model's table; marks have those of its first word."""
         return self.language_model.get_input_embeddings()(ids.masked_fill(ids >= self.vocabulary, 0))
 
-    def _find_line_heads(self, ids: Tensor) -> tuple[Tensor, Tensor]:
-        """The first token of each token's line, and whether a token stands inside a line at all."""
-        ends = ids >= self.vocabulary
-        for token in self.settings.language.breaks:
-            ends = ends | (ids == token)
-        positions = torch.arange(ids.shape[1], device=ids.device)
-        earlier = positions[None, :] <= positions[:, None]
-        last = torch.where(ends[:, None] & earlier, positions, -1).amax(2)
-        first = (last + 1).clamp(max=ids.shape[1] - 1)
-        return ids.gather(1, first).masked_fill(ends.gather(1, first), 0), ~ends
-
     # ── training and generation ──
 
     def forward(
@@ -155,6 +253,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         input_ids: Tensor,
         frames: Tensor | None = None,
         frame_counts: Sequence[int] = (),
+        features: Sequence[VideoFeatures] | None = None,
         question_videos: Sequence[int] = (),
         video_index: Tensor | None = None,
         prompt_mask: Tensor | None = None,
@@ -174,6 +273,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             input_ids: [rows, length].
             frames: of all videos as bytes, [all frames, side, side, 3].
             frame_counts: frames of each video.
+            features: instead of frames, what frozen encoders made of each video.
             question_videos: the video of each question in order; several may be about one.
             video_index: the video of each token, [rows, length]; -1 where it has none.
             prompt_mask: which tokens are a question's, not its answer's.
@@ -185,10 +285,12 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             **named: further arguments of the language model.
         """
         vectors, fusion_context, word_scores = self._prepare_inputs(
-            input_ids, frames, frame_counts, question_videos, video_index, prompt_mask
+            input_ids, (frames, frame_counts, features), question_videos, video_index, prompt_mask
         )
         if labels is not None:
             answer_columns = (labels[:, 1:] != -100).any(0).nonzero()[:, 0]
+            if not len(answer_columns):  # a pass that only keeps processes in step: its loss is 0
+                answer_columns = torch.zeros(1, dtype=torch.long, device=labels.device)
             if self._keeps_logits:
                 named["logits_to_keep"] = answer_columns
         with fusion_context:
@@ -201,11 +303,11 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             )
         if labels is None:
             if word_scores is not None and video_index is not None:
-                out.logits = out.logits + _select_video_rows(word_scores, video_index)
+                out.logits = out.logits + select_video_rows(word_scores, video_index)
             return out
         logits = out.logits if self._keeps_logits else out.logits[:, answer_columns]
         if word_scores is not None and video_index is not None:
-            logits = logits + _select_video_rows(word_scores, video_index[:, answer_columns])
+            logits = logits + select_video_rows(word_scores, video_index[:, answer_columns])
         targets = labels[:, answer_columns + 1]
         losses = functional.cross_entropy(
             logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-100, reduction="none"
@@ -216,7 +318,18 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             else (losses * token_weights[:, answer_columns + 1].flatten()).sum()
         )
         count = num_items_in_batch or int((targets != -100).sum())
+        if not features and frames is None:
+            total = total + self._touch_branches()
         return CausalLMOutputWithPast(loss=total / max(1, count), logits=logits)
+
+    def _touch_branches(self) -> Tensor | float:
+        """Nothing, by way of every weight that only videos use: processes that share gradients need one for each."""
+        weights = [
+            weight
+            for name, weight in self.named_parameters()
+            if weight.requires_grad and not name.startswith("language_model.")
+        ]
+        return sum((0.0 * weight.sum() for weight in weights), 0.0)
 
     @property
     def _keeps_logits(self) -> bool:
@@ -225,16 +338,22 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
     def _prepare_inputs(
         self,
         ids: Tensor,
-        frames: Tensor | None,
-        frame_counts: Sequence[int],
+        videos: tuple[Tensor | None, Sequence[int], Sequence[VideoFeatures] | None],
         question_videos: Sequence[int],
         video_index: Tensor | None,
         prompt_mask: Tensor | None,
     ) -> tuple[Tensor, Any, Tensor | None]:
         """The input vectors, the context to run the language model in, and how well each word fits each video."""
-        if frames is None or not len(frame_counts):
-            return self.embed(ids, None, prompt_mask), nullcontext(), None
-        tokens = self.encode_videos(frames, frame_counts)
+        frames, frame_counts, features = videos
+        inside = self.fusion if isinstance(self.fusion, LayerFusion) else self.inside
+        if not features and (frames is None or not len(frame_counts)):
+            context = nullcontext() if inside is None else inside.attend_to(None, None)
+            return self.embed(ids, None, prompt_mask), context, None
+        tokens = self.encode_videos(frames, frame_counts, features)
+        if isinstance(self.fusion, InputFusion) and self.inside is not None:
+            in_input = {name: value for name, value in tokens.items() if name in self.fusion.kinds}
+            vectors = self.embed(ids, self.fusion(in_input)[list(question_videos)], prompt_mask)
+            return vectors, self.inside.attend_to({"temporal": tokens["temporal"]}, video_index), None
         if isinstance(self.fusion, InputFusion):
             seen = self.fusion(tokens)
             vectors = self.embed(ids, seen[list(question_videos)], prompt_mask)
@@ -249,11 +368,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             vectors = self.fusion.add_hints(vectors, self._embed_words(ids), hints, hinted)
             return vectors, nullcontext(), self.score_vocabulary(sums)
         assert video_index is not None
-        return (
-            self.embed(ids, None, prompt_mask),
-            self.fusion.attend_to(self.language_model, tokens, video_index),
-            None,
-        )
+        return self.embed(ids, None, prompt_mask), self.fusion.attend_to(tokens, video_index), None
 
     def score_vocabulary(self, sums: Tensor) -> Tensor | None:
         """How well each word fits each video, [videos, vocabulary], where the settings ask for it."""
@@ -267,6 +382,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         input_ids: Tensor,
         frames: Tensor | None = None,
         frame_counts: Sequence[int] = (),
+        features: Sequence[VideoFeatures] | None = None,
         question_videos: Sequence[int] = (),
         video_index: Tensor | None = None,
         prompt_mask: Tensor | None = None,
@@ -275,33 +391,12 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
     ) -> Any:
         """Generate answers; rows are padded on the left. Only new tokens are returned."""
         vectors, fusion_context, word_scores = self._prepare_inputs(
-            input_ids, frames, frame_counts, question_videos, video_index, prompt_mask
+            input_ids, (frames, frame_counts, features), question_videos, video_index, prompt_mask
         )
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         if word_scores is not None and video_index is not None:
-            bias = _select_video_rows(word_scores, video_index[:, -1])
+            bias = select_video_rows(word_scores, video_index[:, -1])
             named["logits_processor"] = LogitsProcessorList([lambda _, scores: scores + bias])
         with fusion_context:
             return self.language_model.generate(inputs_embeds=vectors, attention_mask=attention_mask, **named)
-
-
-def _select_video_rows(named: Tensor, video_index: Tensor) -> Tensor:
-    """For each token the row of its video; nothing where it has none (-1)."""
-    return named[video_index.clamp(min=0)].masked_fill((video_index < 0)[..., None], 0.0)
-
-
-def _load_language_model(language: LanguageSettings, pretrained: bool) -> Any:
-    try:
-        if pretrained and language.name:
-            return AutoModelForCausalLM.from_pretrained(
-                language.name, trust_remote_code=language.trust_remote_code
-            )
-        if language.config:
-            values = {name: value for name, value in language.config.items() if name != "model_type"}
-            config = AutoConfig.for_model(language.config["model_type"], **values)
-        else:
-            config = AutoConfig.from_pretrained(language.name, trust_remote_code=language.trust_remote_code)
-        return AutoModelForCausalLM.from_config(config, trust_remote_code=language.trust_remote_code)
-    except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelError(loading_error(language.name or "model.language.config", error)) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -29,11 +28,18 @@ class ModelInput(Struct, frozen=True, eq=False):
     frames: Any = None
     video: str = ""
     """Identifies the video: questions of a batch about the same one share its frames."""
+    features: Any = None
+    """What frozen encoders made of the video, instead of its frames."""
 
     @property
     def length(self) -> int:
         """Tokens in all."""
         return len(self.ids) + len(self.answer)
+
+    @property
+    def has_video(self) -> bool:
+        """Whether there is anything to be seen."""
+        return self.frames is not None or self.features is not None
 
 
 class Processor:
@@ -85,7 +91,7 @@ class Processor:
             ids[row, start:] = torch.tensor([*question.ids, *question.answer])
             mask[row, start:] = 1
             prompt_mask[row, start : start + len(question.ids)] = True
-            if question.frames is not None:
+            if question.has_video:
                 video_index[row, start:] = videos[question.video]
         tensors = {
             "input_ids": ids,
@@ -100,9 +106,7 @@ def index_videos(questions: Sequence[ModelInput]) -> tuple[dict[str, int], list[
     """The videos of some questions by number, and the number of each question's that has one."""
     videos: dict[str, int] = {}
     question_videos = [
-        videos.setdefault(question.video, len(videos))
-        for question in questions
-        if question.frames is not None
+        videos.setdefault(question.video, len(videos)) for question in questions if question.has_video
     ]
     return videos, question_videos
 
@@ -113,6 +117,10 @@ def stack_frames(
     """The frames of each video once, one after the other."""
     if not videos:
         return {"frames": None, "frame_counts": [], "question_videos": []}
+    cached = {question.video: question.features for question in questions if question.features is not None}
+    if cached:  # of all videos, or of none
+        features = [cached[video] for video in videos]
+        return {"features": features, "question_videos": list(question_videos)}
     content = {question.video: question.frames for question in questions if question.frames is not None}
     stacked = np.concatenate([content[video] for video in videos])
     frame_counts = [len(content[video]) for video in videos]
@@ -154,19 +162,11 @@ def find_shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], limit: int =
         lines = {line for line in text.split("\n") if len(line) >= _MIN_LINE_LENGTH}
         counts.update(line for line in lines if not any(option in line for option in options))
     min_count = max(2, total // 200)
-    return [line for line, count in counts.most_common(limit) if count >= min_count]
+    # Lines of one count in alphabetical order: a set's order is another in every process.
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [line for line, count in ordered[:limit] if count >= min_count]
 
 
 def find_line_breaks(tokenizer: Any) -> tuple[int, ...]:
     """The tokens of a tokenizer of ours that end a line."""
     return tuple(token for token in range(len(tokenizer)) if "\n" in tokenizer.decode([token]))
-
-
-def load_tokenizer(path: str | Path, *, trust_remote_code: bool = False) -> Any:
-    """The tokenizer of a checkpoint, with a padding token."""
-    from transformers import AutoTokenizer
-
-    tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=trust_remote_code)
-    if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
-    return tokenizer

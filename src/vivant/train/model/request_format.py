@@ -6,13 +6,14 @@ The trainer, `mimic-chat/FOLDER` and the exported model all use this module.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import numpy as np
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Sound
+from vivant.models.baselines import split_words
 
 MARKS = ("[VID]", "[SEP]", "[ANS]")
 VID, SEP, ANS, PATCH = range(4)
@@ -35,6 +36,37 @@ def build_prompt_ids(
         before, after = template
         return [*before, *head, *task, *after]
     return [*head, *task, vocabulary + ANS]
+
+
+def refuse_long_prompt(length: int, context: int) -> Reply | None:
+    """The reply to a prompt that leaves no room for an answer; None where there is room."""
+    if length < context:
+        return None
+    return Reply(
+        status="too_long", error=f"the prompt has {length} tokens; this model reads {context - 1} at most"
+    )
+
+
+_UNKNOWN_SHARE = 0.15
+"""Of a question's words, so many may be new to a model that knows its world's words."""
+
+
+def refuse_strange_question(text: str, has_pictures: bool, known: Collection[str]) -> Reply | None:
+    """The reply of a model with a small world to a question outside it; None where it can answer."""
+    if not has_pictures:
+        return _refuse("it answers questions about a video or pictures, and this one has none")
+    words = list(dict.fromkeys(split_words(text)))
+    strange = [word for word in words if word not in known and not word.isdigit()]
+    if len(strange) <= _UNKNOWN_SHARE * len(words):
+        return None
+    named = ", ".join(strange[:4]) + (" …" if len(strange) > 4 else "")
+    return _refuse(
+        f"{len(strange)} of the {len(words)} words were in no question that it learnt from: {named}"
+    )
+
+
+def _refuse(reason: str) -> Reply:
+    return Reply(status="refused", error=f"This question is outside the model's world: {reason}")
 
 
 def split_request(request: Request) -> tuple[list[Picture], str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 import yaml
 
+from vivant.models.baselines import split_words
 from vivant.train.checkpoints import list_checkpoints
+from vivant.train.data.sources import load_examples, phrase_example
 from vivant.train.onnx_backend import OnnxModelSettings
 from vivant.train.onnx_export import export_onnx
 from vivant.train.settings import Recipe, make_recipe
@@ -32,7 +34,16 @@ def make_tiny(work: Path, *, steps: int | None = None) -> OnnxModelSettings | No
     result = train(recipe, work / LESSONS, resume=resume)
     if not result.finished:
         return None
-    return export_onnx(result.best or result.model, work / EXPORTED, weights="fp16", note=NOTE)
+    words = list_question_words(recipe, work / LESSONS)
+    return export_onnx(result.best or result.model, work / EXPORTED, weights="fp16", note=NOTE, words=words)
+
+
+def list_question_words(recipe: Recipe, lessons: Path) -> list[str]:
+    """Every word of the questions that the recipe's data hold, options included."""
+    words: set[str] = set()
+    for example in load_examples(recipe.data.sources, lessons, recipe.seed).examples:
+        words.update(split_words(phrase_example(example, 0, recipe.seed).text))
+    return sorted(words)
 
 
 def load_tiny_recipe(out: Path, steps: int | None = None) -> Recipe:

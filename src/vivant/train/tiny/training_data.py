@@ -1,5 +1,8 @@
 """What `vivant/tiny` learns from: the train split of a world like the one that MIMIC-mini is taken from, and takes of
-MIME-mini's actions with other seeds. No video of a mini-edition is among them.
+MIME-mini's actions with other seeds.
+
+No video of a mini-edition is among them, and no backdrop, no scene and no woman that a mini-edition shows: what is
+behind an action is drawn by chance, so that it says nothing about the action.
 """
 
 from __future__ import annotations
@@ -20,8 +23,11 @@ from vivant.benchmarks.mimic.format import (
     iter_items,
     iter_videos,
 )
+from vivant.build.mime.bundled_characters import CHARACTERS
 from vivant.build.mime.jobs import build
+from vivant.build.mime.plan import Variant
 from vivant.build.mime.plan_file import Specification, load_mini_plan
+from vivant.build.mime.scenes import BLANK, SCENES
 from vivant.build.mimic import mini
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.selection import select_videos
@@ -29,6 +35,7 @@ from vivant.build.mimic.settings import TrainSettings
 from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.training_set import make_training_set
 from vivant.build.mimic.world import WorldPlan, make_world
+from vivant.build.mimic.world.backdrops import PATTERNS
 from vivant.build.mimic.world.phrases import load_topics
 from vivant.core.files import write_jsonl
 from vivant.core.randomness import derive_generator
@@ -36,11 +43,14 @@ from vivant.core.randomness import derive_generator
 MIMIC, DIRECTION, MIME = "mimic", "direction", "mime-train"
 HELD_OUT_EVERY = 12
 """Of the world's train split, one video in so many is kept for evaluations during the training."""
-WORLD = WorldPlan(videos=6400, comments=384_000, seed=mini.WORLD.seed + 1000)
+WORLD = WorldPlan(videos=14_000, comments=840_000, seed=mini.WORLD.seed + 1000)
+BACKDROPS = tuple(name for name in PATTERNS if name not in mini.BACKDROPS)
+TAKE_VARIANTS = 12
+HELD_OUT_CHARACTERS = ("woman",)
 logger = logging.getLogger("vivant")
 
 
-def make_training_data(out: Path, *, videos: int = 1200, takes: int = 3) -> None:
+def make_training_data(out: Path, *, videos: int = 3000, takes: int = 5) -> None:
     """Write the folders that the recipe names below `out`; what exists already is not written again.
 
     Args:
@@ -57,11 +67,38 @@ def make_training_data(out: Path, *, videos: int = 1200, takes: int = 3) -> None
 
 
 def make_take_plan(number: int) -> Specification:
-    """The plan of MIME-mini with a seed of its own, so that every take is another."""
+    """MIME-mini's actions with a seed of its own, so that every take is another, smaller and in other surroundings."""
     plan = load_mini_plan()
     return msgspec.structs.replace(
-        plan, seed=plan.seed + 1000 * (number + 1), split="train", effort="veryfast"
+        plan,
+        seed=plan.seed + 1000 * (number + 1),
+        variants=_draw_variants(number),
+        width=160,
+        height=120,
+        fps=10.0,
+        split="train",
+        effort="veryfast",
     )
+
+
+def _draw_variants(number: int) -> tuple[Variant, ...]:
+    """Ways to show every action of a take: half before a scene that is not the mini's, a third not from the front."""
+    generator = derive_generator(0, "take", str(number))
+    characters = [name for name in CHARACTERS if name not in HELD_OUT_CHARACTERS]
+    scenes = list_training_scenes()
+    drawn: dict[tuple[str, str, int], Variant] = {}
+    while len(drawn) < TAKE_VARIANTS:
+        character = generator.choice(characters)
+        background = generator.choice(scenes) if len(drawn) % 2 else BLANK
+        angle = generator.choice((90, 180, 270)) if len(drawn) % 3 == 2 else 0
+        drawn.setdefault((character, background, angle), Variant("", character, background, angle))
+    return tuple(drawn.values())
+
+
+def list_training_scenes() -> list[str]:
+    """The scenes that fit no action of MIME-mini and so stand behind none of its videos."""
+    shown = {action.background for action in load_mini_plan().cast}
+    return [scene for scene in SCENES if scene not in shown]
 
 
 def _make_mimic_data(out: Path, videos: int) -> None:
@@ -85,7 +122,7 @@ def _make_mimic_data(out: Path, videos: int) -> None:
     topics = mini.read_topics(work)
     clips = out / "clips"
     for line in lines:
-        mini.render_mini_clip(topics[line.ref], clips / Path(line.path).name)
+        mini.render_mini_clip(topics[line.ref], clips / Path(line.path).name, BACKDROPS)
     logger.info(f"{clips}: {len(lines)} clips drawn")
     held_out = {line.ref for index, line in enumerate(lines) if index % HELD_OUT_EVERY == 0}
     items = [item for _, item in iter_items(folder)]

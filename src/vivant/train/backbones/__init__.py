@@ -1,0 +1,1 @@
+"""Checkpoints of others as parts of MIMIC-Chat: their files, formats, tokenizers and weights."""

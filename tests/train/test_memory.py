@@ -1,0 +1,107 @@
+"""Memory that a recipe needs: counted before anything is loaded, refused where it does not fit."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.train_kit import recipe, write_world
+from vivant.cli.train import app
+from vivant.core.errors import UsageError
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from vivant.train import trainer
+    from vivant.train.checkpoints import list_checkpoints, load_state, save_state
+    from vivant.train.memory import check_memory, predict_memory
+    from vivant.train.recipes import read_recipe_text
+    from vivant.train.settings import load_recipe, make_recipe
+    from vivant.train.trainer import TrainingError, train
+
+
+def make_large(tmp_path: Path, **settings: Any) -> Any:
+    import msgspec
+
+    file = tmp_path / "recipe.yaml"
+    file.write_text(read_recipe_text("mimic-8b"), encoding="utf-8")
+    loaded, _ = load_recipe(file)
+    return msgspec.structs.replace(loaded, train=msgspec.structs.replace(loaded.train, **settings))
+
+
+def test_the_large_recipe_is_counted_and_refused_where_it_does_not_fit(tmp_path: Path) -> None:
+    alone = predict_memory(make_large(tmp_path))
+    shared = check_memory(make_large(tmp_path), card=40, processes=8)
+    assert 15 < alone.weights < 20 and shared.weights < alone.weights / 3
+    kept = predict_memory(make_large(tmp_path, gradient_checkpointing=False))
+    assert kept.activations > 4 * alone.activations
+    with pytest.raises(UsageError, match=r"needs about .* GB on each device, a card of 16 GB"):
+        check_memory(make_large(tmp_path), card=16)
+    (tmp_path / "recipe.yaml").write_text(read_recipe_text("mimic-8b"), encoding="utf-8")
+    command = ["sizes", "--config", str(tmp_path / "recipe.yaml"), "--card", "80"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0 and "Activations" in result.output, result.output
+
+
+def test_a_backbone_that_attends_over_time_is_counted() -> None:
+    """Gradients go through the tower of every window; with checkpointing, one layer of one window is kept at a time."""
+    branch = {"size": "1b", "temporal": {"init": "backbone", "tokens": 16, "cells": 1}}
+    content = {"model": branch, "data": {"sources": [{"benchmark": "mimic/tag", "data": "mini"}]}}
+    train_settings = {"row_tokens": 4096, "batch_tokens": 4096, "precision": "bf16"}
+    kept = predict_memory(make_recipe({**content, "train": train_settings}))
+    again = predict_memory(
+        make_recipe({**content, "train": {**train_settings, "gradient_checkpointing": True}})
+    )
+    assert kept.activations > 20 and again.activations < kept.activations / 6
+
+
+def test_a_disk_that_fills_leaves_the_last_good_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = write_world(tmp_path / "world", 4, side=32, times=6, tasks=("tag",))
+    content = recipe(world, out=str(tmp_path / "out"), train={"steps": 4})
+
+    def fill(folder: Path, *args: Any) -> None:
+        if folder.name == "step-00000004":
+            raise OSError(28, "No space left on device")
+        save_state(folder, *args)
+
+    monkeypatch.setattr(trainer, "save_state", fill)
+    with pytest.raises(
+        TrainingError, match=r"No space left on device; the last good checkpoint is .*step-00000002"
+    ):
+        train(make_recipe(content))
+    (saved,) = list_checkpoints(tmp_path / "out")
+    assert load_state(saved)[0].position.step == 2
+    monkeypatch.undo()
+    assert train(make_recipe(content), resume=True).finished
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"stages": [{"steps": 3}, {"steps": 4}]}, "7 steps together, train.steps is 6"),
+        ({"stages": [{"steps": 6, "parts": ["eyes"]}]}, "eyes"),
+        ({"fsdp": {}, "deepspeed": {"zero_stage": 2}}, "exclude each other"),
+        ({"fsdp": {"wrap": 1}}, "there is no setting 'wrap'"),
+    ],
+)
+def test_recipes_that_contradict_themselves_are_refused(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        make_recipe(recipe(tmp_path, train=changes))
+
+
+def test_a_stage_trains_its_parts_alone(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", 4, side=32, times=6, tasks=("tag",))
+    stages = [{"steps": 2, "parts": ["projectors"]}, {"steps": 2}]
+    content = recipe(world, out=str(tmp_path / "out"), train={"steps": 4, "stages": stages})
+    content["checkpoint_every"] = 1
+    content["keep"] = 4
+    train(make_recipe(content))
+    first, second, third, _ = (load_state(path)[1] for path in list_checkpoints(tmp_path / "out"))
+    moved = {name.partition(".")[0] for name in first if not first[name].equal(second[name])}
+    assert moved <= {"projectors", "marks", "lines"} and "projectors" in moved
+    assert any(not second[name].equal(third[name]) for name in second if name.startswith("language_model."))
