@@ -1,0 +1,173 @@
+"""With the real Inspect: it reads our logs, it calls our backends, and we read what it writes."""
+
+from __future__ import annotations
+
+import base64
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.browser_kit import open_browser
+from tests.support.helpers import picture, questions, vivant
+from vivant import api
+from vivant.bridges.inspect_export import export_inspect
+from vivant.bridges.inspect_import import import_inspect
+
+if TYPE_CHECKING:
+    from inspect_ai import Task
+    from inspect_ai import eval as evaluate_task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+    from inspect_ai.scorer import includes
+    from inspect_ai.solver import generate
+
+# Nothing here imports the backends' module: Inspect finds it by the installed package's entry point.
+pytestmark = pytest.mark.filterwarnings("default")  # others' packages warn about each other
+
+MODEL = '''
+class Counter:
+    """Says how many pictures it saw."""
+
+    def generate(self, prompts, media):
+        return [f"{len(pictures)} pictures" for pictures in media]
+
+
+class Broken:
+    def generate(self, prompts, media):
+        raise ValueError("no weights")
+'''
+
+
+def test_inspect_reads_an_exported_run(tmp_path: Path) -> None:
+    run = api.evaluate(str(questions(tmp_path, 12)), "random", out=tmp_path / "run", repeat=2)
+    (file,) = export_inspect(run, tmp_path / "logs")
+    log = read_eval_log(str(file), resolve_attachments=True)
+    (part,) = run.scores()
+    assert log.status == "success"
+    assert log.eval.model == "random"
+    assert log.samples is not None and log.results is not None
+    theirs = {(s.id, s.epoch): s for s in log.samples}
+    ours = {(s.id, r.repeat + 1): (s, r, c) for s, r, c in part.rows if r is not None}
+    assert theirs.keys() == ours.keys()
+    for key, sample in theirs.items():
+        question, record, score = ours[key]
+        assert sample.output.completion == record.reply.text
+        assert sample.choices == [option.text for option in record.options]
+        assert sample.scores is not None
+        assert sample.scores["vivant"].value == ("C" if score.value else "I")
+        # The target is the letter under which the right option was shown.
+        assert sample.choices is not None
+        assert sample.choices[ord(str(sample.target)) - 65] == question.options[question.key or 0].text
+    assert log.results.scores[0].metrics["mean"].value == pytest.approx(
+        (run.table().rows[0].value or 0) / 100
+    )
+    picture = next(part.image for part in log.samples[0].input[0].content if part.type == "image")
+    data = base64.b64decode(picture.partition(",")[2])
+    assert data in [path.read_bytes() for path in tmp_path.rglob("*") if path.suffix in (".png", ".jpg")]
+
+
+def test_inspect_lists_an_exported_run_for_its_viewer(tmp_path: Path) -> None:
+    run = api.evaluate(str(questions(tmp_path, 3)), "random", out=tmp_path / "run")
+    export_inspect(run, tmp_path / "logs")
+    (entry,) = list_eval_logs(str(tmp_path / "logs"))
+    assert entry.task == "jsonl-mine"
+    assert read_eval_log(entry, header_only=True).eval.task == "jsonl/mine"
+    summaries = read_eval_log_sample_summaries(entry)
+    assert [summary.id for summary in summaries] == [sample.id for sample in run.samples]
+
+
+@pytest.mark.slow  # Inspect's server takes its time to start, and nothing else draws the log
+def test_inspects_viewer_shows_questions_pictures_replies_and_scores(tmp_path: Path) -> None:
+    run = api.evaluate(str(questions(tmp_path, 3)), "random", out=tmp_path / "run")
+    export_inspect(run, tmp_path / "logs")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "inspect_ai", "view", "--log-dir", "logs", "--port", str(port)]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+        try:
+            _wait_for(port, server)
+            with open_browser() as browser:
+                page = browser.new_page(viewport={"width": 1400, "height": 900})
+                page.goto(f"http://127.0.0.1:{port}/")
+                page.get_by_text("jsonl/mine").first.click()
+                page.get_by_text("Which one, number 0?").first.click()
+                page.locator("img[src^='data:image/png']").first.wait_for()
+                assert page.evaluate("document.querySelector('img').naturalWidth") > 0
+                text = page.inner_text("body")
+                reply = run.records()["jsonl/mine/q000"].reply.text
+                assert "Which one, number 0?" in text
+                assert f"ASSISTANT 2 {reply} " in " ".join(text.split()) + " "
+                page.get_by_role("tab", name="Scoring").click()
+                page.get_by_text("vivant", exact=True).first.wait_for()
+        finally:
+            server.terminate()
+
+
+def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        assert server.poll() is None, server.stderr and server.stderr.read()
+        with socket.socket() as connection:
+            if connection.connect_ex(("127.0.0.1", port)) == 0:
+                return
+        time.sleep(0.2)
+    raise AssertionError("inspect view does not answer")
+
+
+def test_a_failed_sample_is_an_error_in_the_log(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    result = vivant(
+        "run", questions(tmp_path, 2), "--model", "./model.py:Broken", "--out", "run", cwd=tmp_path
+    )
+    assert result.returncode == 1
+    (file,) = api.export(tmp_path / "run", "inspect", tmp_path / "logs")
+    log = read_eval_log(str(file))
+    assert log.status == "cancelled"
+    assert log.samples is not None
+    assert all(sample.error is not None and "no weights" in sample.error.message for sample in log.samples)
+    assert not any(sample.scores for sample in log.samples)
+
+
+def _task(tmp_path: Path) -> Task:
+    image = tmp_path / "p.png"
+    picture(image)
+    content = [ContentImage(image=str(image)), ContentText(text="How many?")]
+    samples = [
+        Sample(id="one", input=[ChatMessageUser(content=content)], target="1 pictures"),
+        Sample(id="none", input="How many?", target="7 pictures", metadata={"kind": "text"}),
+    ]
+    return Task(name="count", dataset=MemoryDataset(samples), solver=generate(), scorer=includes())
+
+
+def test_inspect_evaluates_a_backend_and_the_log_comes_back(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    model = f"vivant/{tmp_path}/model.py:Counter"
+    (log,) = evaluate_task(_task(tmp_path), model=model, log_dir=str(tmp_path / "logs"), display="none")
+    assert log.status == "success", log.error
+    assert log.results is not None and log.results.scores[0].metrics["accuracy"].value == 0.5
+    run = import_inspect(Path(log.location.removeprefix("file://")), tmp_path / "run")
+    assert run.table().rows[0].value == 50.0
+    assert {record.reply.text for record in run.records().values()} == {"1 pictures", "0 pictures"}
+
+
+def test_a_second_evaluation_in_one_process_works(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    model = f"vivant/{tmp_path}/model.py:Counter"
+    for _ in range(2):  # Inspect keeps the model and starts another event loop
+        (log,) = evaluate_task(_task(tmp_path), model=model, log_dir=str(tmp_path / "logs"), display="none")
+        assert log.status == "success", log.error
+
+
+def test_a_failure_of_the_backend_is_an_error_there(tmp_path: Path) -> None:
+    (tmp_path / "model.py").write_text(MODEL)
+    model = f"vivant/{tmp_path}/model.py:Broken"
+    (log,) = evaluate_task(_task(tmp_path), model=model, log_dir=str(tmp_path / "logs"), display="none")
+    assert log.status == "error"
+    assert log.error is not None and "no weights" in log.error.message
