@@ -5,8 +5,9 @@
 >>> run.table(by="variant")
 
 `plan` says what a run may cost; `evaluate` and `evaluate_async` run a model; `load_run` and `load_runs` read what is
-there; `table`, `compare`, `sweep`, `controls`, `repeats` and `permutations` give tables; `judge` scores free answers;
-`report`, `figures` and `export` write files.
+there; `table`, `compare`, `corrected`, `rank`, `items`, `sweep`, `controls`, `repeats` and `permutations` give tables;
+`judge` scores free answers; `plan_judgements` says what to ask people; `make_subset`, `report`, `figures` and `export`
+write files.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vivant.api import (
+        BenchmarkItems,
         Comparison,
         Decoding,
         FramePolicy,
@@ -22,21 +24,28 @@ if TYPE_CHECKING:
         ModelOptions,
         RetryPolicy,
         Run,
+        RunRanking,
         Sweep,
         Table,
         VivantError,
         compare,
         controls,
+        corrected,
         evaluate,
         evaluate_async,
         export,
         figures,
         import_predictions,
+        item_study,
+        items,
         judge,
         load_run,
         load_runs,
+        make_subset,
         permutations,
         plan,
+        plan_judgements,
+        rank,
         repeats,
         report,
         sweep,
@@ -45,6 +54,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "BenchmarkItems",
     "Comparison",
     "Decoding",
     "FramePolicy",
@@ -52,22 +62,29 @@ __all__ = [
     "ModelOptions",
     "RetryPolicy",
     "Run",
+    "RunRanking",
     "Sweep",
     "Table",
     "VivantError",
     "__version__",
     "compare",
     "controls",
+    "corrected",
     "evaluate",
     "evaluate_async",
     "export",
     "figures",
     "import_predictions",
+    "item_study",
+    "items",
     "judge",
     "load_run",
     "load_runs",
+    "make_subset",
     "permutations",
     "plan",
+    "plan_judgements",
+    "rank",
     "repeats",
     "report",
     "sweep",

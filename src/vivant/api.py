@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from vivant.analysis.comparison import Comparison, compare
+from vivant.analysis.ranking import RunRanking, rank
+from vivant.analysis.subset_making import make_subset
 from vivant.benchmarks.base import Protocol
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError, VivantError
@@ -22,13 +24,16 @@ from vivant.engine.retry import RetryPolicy
 from vivant.engine.sweep import Sweep
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import ModelOptions
+from vivant.reporting.item_analysis import BenchmarkItems, items
 from vivant.runs.importing import import_predictions
 from vivant.runs.run import Run, RunLike, load_run, load_runs
+from vivant.study.functions import corrected, item_study, plan_judgements
 
 if TYPE_CHECKING:
     from vivant.engine.run_arguments import RunArguments, SweepArguments
 
 __all__ = [
+    "BenchmarkItems",
     "Comparison",
     "Decoding",
     "FramePolicy",
@@ -36,21 +41,28 @@ __all__ = [
     "ModelOptions",
     "RetryPolicy",
     "Run",
+    "RunRanking",
     "Sweep",
     "Table",
     "VivantError",
     "compare",
     "controls",
+    "corrected",
     "evaluate",
     "evaluate_async",
     "export",
     "figures",
     "import_predictions",
+    "item_study",
+    "items",
     "judge",
     "load_run",
     "load_runs",
+    "make_subset",
     "permutations",
     "plan",
+    "plan_judgements",
+    "rank",
     "repeats",
     "report",
     "sweep",
@@ -201,7 +213,7 @@ def sweep(
     if len(points) < len(set(frames)):
         raise KeyboardInterrupt("Stopped. The same call resumes the sweep")
     if figure is not None:
-        from vivant.reporting.figures import draw_sweep
+        from vivant.reporting.sweep_figure import draw_sweep
 
         draw_sweep(points, Path(figure))
     return Sweep(tuple(points))
@@ -239,6 +251,7 @@ def report(
     *,
     protocol: Protocol | None = None,
     title: str = "",
+    corrected_by: str | Path | Sequence[str | Path] = (),
 ) -> Path:
     """Write a report on runs, one HTML file that opens from disk with no network, and return its path.
 
@@ -247,10 +260,12 @@ def report(
         out: The file to write.
         protocol: `paper` or `strict`. None takes the first that all benchmarks have.
         title: The page's title. Default: models and benchmarks.
+        corrected_by: What people judged, as for `corrected`; adds a section with judges' scores corrected by theirs.
     """
     from vivant.reporting.html import write_report
 
-    return write_report(runs, out, protocol, title)
+    table = corrected(runs, corrected_by, protocol=protocol) if corrected_by else None
+    return write_report(runs, out, protocol, title, table)
 
 
 def figures(
@@ -259,6 +274,9 @@ def figures(
     *,
     form: Literal["svg", "pdf", "png"] = "svg",
     protocol: Protocol | None = None,
+    width: Literal["column", "page"] = "column",
+    font_size: float = 8.0,
+    latex: bool = False,
 ) -> list[Path]:
     """Draw what the benchmarks' papers draw, and return the files. Needs matplotlib.
 
@@ -267,11 +285,15 @@ def figures(
         out: The folder to draw into.
         form: Kind of file.
         protocol: `paper` or `strict`.
+        width: One column of a paper, or the page.
+        font_size: In points, at the printed size.
+        latex: Let LaTeX set the labels; it must be installed.
     """
-    from vivant.reporting.figures import draw_all
-    from vivant.runs.overview import score_runs
+    from vivant.reporting.figure_style import FigureStyle
+    from vivant.reporting.figures import draw_figures
 
-    return draw_all(score_runs(load_runs(runs), protocol), Path(out), f".{form}")
+    style = FigureStyle(width=width, font_size=font_size, latex=latex)
+    return draw_figures(load_runs(runs), Path(out), f".{form}", protocol, style)
 
 
 def export(
@@ -282,15 +304,35 @@ def export(
     protocol: Protocol | None = None,
     values: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write a run in a benchmark's native files, so that the original scripts can read them; return the files.
+    """Write a run in a benchmark's native files, or as another harness's log; return the files.
 
     Args:
         run: A run, or its directory.
-        kind: A native format; `vivant benchmarks show NAME` lists them.
+        kind: `inspect`, or a native format; `vivant benchmarks show NAME` lists them.
         out: The folder to write to.
         protocol: `paper` or `strict`.
         values: Scoring settings other than the defaults.
     """
+    from vivant.bridges.formats import EXPORTS, find_exporter
     from vivant.runs.exporting import export_run
 
-    return export_run(run if isinstance(run, Run) else load_run(run), kind, out, protocol, values)
+    loaded = run if isinstance(run, Run) else load_run(run)
+    if kind in EXPORTS:
+        return find_exporter(kind)(loaded, Path(out), protocol, values)
+    return export_run(loaded, kind, out, protocol, values, others=EXPORTS)
+
+
+def import_results(
+    path: str | Path, kind: str, out: str | Path | None = None, *, model: str | None = None
+) -> list[Run]:
+    """Turn another harness's results into runs that hold its replies and its scores.
+
+    Args:
+        path: A log of Inspect, a samples file of lmms-eval, a result file of VLMEvalKit, or a folder of them.
+        kind: `inspect`, `lmms-eval` or `vlmevalkit`.
+        out: The run directory; with several files, the folder of their run directories. Default: in `runs`.
+        model: Name of the model. Default: from the file.
+    """
+    from vivant.bridges.formats import import_results as read
+
+    return read(kind, Path(path), None if out is None else Path(out), model)

@@ -89,6 +89,10 @@ def test_a_refused_question_is_not_promised_another_try(tmp_path: Path) -> None:
 
 REJECTED = {"status": 400, "body": {"error": {"message": "Unsupported parameter: seed"}}}
 FLAGGED = {"status": 400, "body": {"error": {"message": "flagged", "code": "content_filter"}}}
+LONG = {
+    "status": 400,
+    "body": {"message": "This model's maximum context length is 4096 tokens.", "code": 400},
+}
 TOOL = {"choices": [{"message": {"content": None}, "finish_reason": "tool_calls"}]}
 
 
@@ -98,6 +102,11 @@ TOOL = {"choices": [{"message": {"content": None}, "finish_reason": "tool_calls"
         (
             [REJECTED, REJECTED, REJECTED],
             "The server rejected them as sent, and will again: mend what it names, then run the same command.",
+        ),
+        (
+            [LONG, LONG, LONG],
+            "Questions that were refused or are too long are not asked again. Fewer --frames and a smaller "
+            "--longest-side take less room.",
         ),
         ([TOOL, TOOL, TOOL], "Run the same command to try them again."),
         (

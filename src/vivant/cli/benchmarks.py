@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
+from vivant.benchmarks.plugin_files import is_description
 from vivant.benchmarks.task_options import TaskOption
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
-from vivant.core.errors import VivantError
+from vivant.core.errors import UsageError, VivantError
 from vivant.core.table import Table
 
 app = CommandApp(invoke_without_command=True)
@@ -26,29 +27,80 @@ def benchmarks(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is None:
         body = tuple(_line(name) for name in registry.names())
         print_table(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
-        say("One in full: vivant benchmarks show NAME    one of your own: vivant benchmarks new FILE.py")
+        say("One in full: vivant benchmarks show NAME    one of your own: vivant benchmarks new --help")
 
 
 @app.command("show")
 def show_benchmark(
-    name: Annotated[str, Argument(metavar="NAME", help="A benchmark, or your own: ./my_bench.py[:Class].")],
+    name: Annotated[
+        str, Argument(metavar="NAME", help="A benchmark, or your own: ./mine.yaml, ./my_bench.py[:Class].")
+    ],
 ) -> None:
     """Show one benchmark in full: tasks, styles, facets, protocols, its own options, tables and export formats."""
     print_table(_describe(registry.get(name)))
 
 
 @app.command()
-def new(path: Annotated[Path, Argument(metavar="FILE.py")]) -> None:
-    """Write a working example of a benchmark of your own.
+def new(
+    path: Annotated[
+        Path | None, Argument(metavar="FILE", help="FILE.yaml for a description, FILE.py for code.")
+    ] = None,
+    data: Annotated[
+        Path | None, Option("--from", metavar="DATA", help="Draft a description of this file or folder.")
+    ] = None,
+    hub: Annotated[
+        str, Option("--from-hub", metavar="ORG/NAME", help="Draft a description of a dataset on the hub.")
+    ] = "",
+    file: Annotated[
+        str, Option("--file", metavar="PATTERN", help="With --from-hub: the data files to look at.")
+    ] = "",
+) -> None:
+    """Begin a benchmark of your own: a description drafted from your data, or an example in Python.
 
-    Example:
+    Examples:
+
+        vivant benchmarks new mine.yaml --from questions.parquet
+
+        vivant benchmarks new --from-hub ORG/NAME
 
         vivant benchmarks new my_bench.py
     """
-    from vivant.benchmarks.template import write_template
+    from vivant.cli.benchmark_drafts import draft_from_data, draft_from_hub
 
-    write_template(path)
-    say(f"Written. Describe your data in load(), then: vivant run ./{path} --data FOLDER --model random")
+    if data is not None and hub:
+        raise UsageError("--from and --from-hub are two sources; choose one")
+    if hub:
+        draft_from_hub(hub, path, file)
+    elif data is not None:
+        draft_from_data(data, path)
+    elif path is None or is_description(path.name):
+        raise UsageError("Say what to describe: --from DATA (a file or a folder), or --from-hub ORG/NAME")
+    else:
+        from vivant.benchmarks.template import write_template
+
+        write_template(path)
+        say(f"Written. Describe your data in load(), then: vivant run ./{path} --data FOLDER --model random")
+
+
+@app.command()
+def check(
+    path: Annotated[
+        str, Argument(metavar="FILE", help="A description: ./mine.yaml, or a described benchmark.")
+    ],
+    data: Annotated[
+        str | None, Option("--data", metavar="PATH", help="Folder with the data. Default: as for a run.")
+    ] = None,
+) -> None:
+    """Check a described benchmark: the file line by line, every row of its data, and ten questions to look at.
+
+    Example:
+
+        vivant benchmarks check ./mine.yaml
+    """
+    from vivant.cli.benchmark_drafts import check_description
+
+    if not check_description(path, data):
+        raise typer.Exit(1)
 
 
 def _line(name: str) -> tuple[str, ...]:
@@ -83,5 +135,17 @@ def _describe(benchmark: Benchmark) -> Table:
         *((f"--layout {benchmark.name}:{name}", title) for name, title in benchmark.tables.layouts.items()),
         ("exports", ", ".join(benchmark.native.exports) or "none"),
         ("data", benchmark.data.help),
+        *_describe_origin(benchmark),
     ]
     return Table(title=benchmark.title, columns=("", ""), body=tuple(body))
+
+
+def _describe_origin(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """What a description says about itself."""
+    file = getattr(benchmark, "file", None)
+    if file is None:
+        return []
+    rules = dict.fromkeys(rule for spec in file.tasks.values() for rule in spec.rules)
+    lines = [("description", str(file.path)), ("follows", file.whole.follows), ("rules", ", ".join(rules))]
+    lines += [("not verified", line) for line in file.whole.unverified]
+    return [line for line in lines if line[1]]

@@ -30,7 +30,7 @@ Preset = Annotated[
     str | None, Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten.")
 ]
 RendererName = Annotated[
-    str | None, Option("--renderer", help="built-in, cycles or workbench, in place of the plan's.")
+    str | None, Option("--renderer", help="built-in, capsules, cycles or workbench, in place of the plan's.")
 ]
 
 
@@ -145,6 +145,66 @@ def sheet(
     from vivant.build.mime.contact_sheet import draw_sheet
 
     say(f"Written to {draw_sheet(folder, out, action=action, variant=variant, frames=frames)}")
+
+
+@app.command(name="try")
+def try_clips(
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder that `render` made.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the study, the models' runs and the count.")],
+    model: Annotated[
+        list[str] | None,
+        Option("--model", "-m", help="Let this model name the clips, too; repeat. See `vivant models`."),
+    ] = None,
+    base_url: Annotated[
+        str | None, Option("--base-url", help="Address of an OpenAI-compatible server.")
+    ] = None,
+    variant: Annotated[
+        str | None, Option("--variant", help="The clips to show. (default: the plan's first variant)")
+    ] = None,
+    people: Annotated[int, Option("--people", min=1, help="Answers wanted of each clip.")] = 5,
+    least: Annotated[
+        float, Option("--least", help="Share of right names below which an action is doubtful.")
+    ] = 0.5,
+    form: Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+) -> None:
+    """Find out whether people and models can name the clips: a blind study, free-form runs, and a count by action.
+
+    Run it again when people have answered: it counts anew.
+
+    Example:
+
+        vivant build mime try mine --out naming --model random
+    """
+    from vivant.cli.output import write_tables
+    from vivant.engine.evaluation import evaluate
+    from vivant.study import mime_naming as naming
+
+    variant_name = naming.choose_variant(folder, variant)
+    new = naming.make_naming_study(folder, out, variant_name, people=people)
+    if new is not None:
+        say(f"A blind study of {new.items} clips ({variant_name}) is in {out / naming.STUDY}.")
+        say(f"Let people name them: vivant study serve {out / naming.STUDY}")
+    for name in model or []:
+        target = naming.name_model_folder(out, name)
+        evaluate(
+            naming.TASK,
+            name,
+            base_url=base_url,
+            data=str(folder),
+            where=f"variant={variant_name}",
+            out=target,
+        )
+    result = naming.count_names(folder, out, least=least)
+    if not result.actions:
+        for note in result.notes:
+            say(f"Note: {note}.")
+        return
+    write_tables([naming.build_naming_table(result)], form, None)
+    doubtful = sorted({entry.action for entry in result.doubtful})
+    if doubtful:
+        say(f"Fewer than {least:.0%} name {len(doubtful)}: {', '.join(doubtful)}. Improve or drop them.")
+    else:
+        say(f"At least {least:.0%} name each action.")
 
 
 @app.command(name="setup-blender")

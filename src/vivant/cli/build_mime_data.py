@@ -59,18 +59,55 @@ def motions(
 
 @app.command()
 def clean(
-    source: Annotated[Path, Argument(metavar="IN.bvh", help="A motion.")],
+    source: Annotated[
+        Path,
+        Argument(
+            metavar="IN",
+            help="A recording: .bvh, .fbx, .npz (AMASS), .glb, .gltf, .vrma, or keypoints as .json, .jsonl or .csv.",
+        ),
+    ],
     out: Annotated[Path, Argument(metavar="OUT.bvh", help="Where the cleaned one is written.")],
     fps: Annotated[float | None, Option("--fps", help="Resample to this rate. (default: kept)")] = None,
     loop: Annotated[bool, Option("--loop", help="Cut to the best loop and close it.")] = False,
     trim: Annotated[bool, Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
+    in_place: Annotated[
+        bool, Option("--in-place", help="Keep somebody who walks on the spot, as on a treadmill.")
+    ] = False,
+    joints: Annotated[
+        Path | None, Option("--joints", help="YAML with OUR_JOINT: JOINT_OF_THE_FILE, for unknown names.")
+    ] = None,
+    animation: Annotated[
+        str | None, Option("--animation", help="Which one of a glTF file that holds several.")
+    ] = None,
+    source_fps: Annotated[
+        float | None, Option("--source-fps", help="Rate of a recording that states none (keypoints).")
+    ] = None,
+    sheet: Annotated[
+        bool, Option("--sheet/--no-sheet", help="Draw a contact sheet beside the result (.jpg).")
+    ] = True,
 ) -> None:
-    """Clean a motion up: still ends cut, feet checked, loops closed, another rate; says what it found."""
+    """Clean a recording up into BVH: T-poses and still ends cut, feet checked, loops closed; says what it found.
+
+    Look at the contact sheet: it shows at a glance whether the recording was read rightly.
+    """
     from vivant.build.mime.clean import clean_file
 
-    for line in clean_file(source, out, fps=fps, ends=trim, loop=loop).lines():
+    picture = out.with_suffix(".jpg") if sheet else None
+    report = clean_file(
+        source,
+        out,
+        fps=fps,
+        ends=trim,
+        loop=loop,
+        in_place=in_place,
+        joints=joints,
+        animation=animation,
+        source_fps=source_fps,
+        sheet=picture,
+    )
+    for line in report.lines():
         say(line)
-    say(f"Written to {out}")
+    say(f"Written to {out}" + (f"; look at {picture}" if picture else ""))
 
 
 @app.command()
@@ -261,10 +298,13 @@ def gallery(
     page: Annotated[
         Path | None, Option("--page", help="Also write the Markdown page that shows them.")
     ] = None,
+    looks: Annotated[
+        bool, Option("--looks", help="Also draw one shot by every renderer; Blender must be there.")
+    ] = False,
 ) -> None:
     """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP)."""
     from vivant.build.mime.gallery import make_gallery
 
-    clips = make_gallery(out, page, log_progress())
+    clips = make_gallery(out, page, log_progress(), looks=looks)
     size = sum((out / clip.file).stat().st_size for clip in clips)
     say(f"{len(clips)} clips, {size / 1e6:.1f} MB, in {out}")

@@ -4,16 +4,31 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
-from vivant.cli.build_mimic_options import Config, Force, Work, bar, run_step, tell
+from vivant.cli.build_mimic_options import (
+    BaseUrl,
+    Config,
+    Force,
+    Ray,
+    Store,
+    StoredMedia,
+    TopicsBy,
+    Work,
+    bar,
+    run_step,
+    tell,
+)
 from vivant.cli.build_mimic_tasks import STEPS
 from vivant.cli.build_mimic_tasks import app as tasks_app
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_table, say
 from vivant.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from vivant.build.mimic.crawl_survey import CrawlSurvey
 
 app = CommandApp(no_args_is_help=True)
 
@@ -28,8 +43,10 @@ Media = Annotated[
     Path | None,
     Option("--media", help="Folder that video files lie in. (default: the one that holds the sources)"),
 ]
-Ray = Annotated[
-    str, Option("--ray", help="Look at video files on the Ray cluster of this address (host:port).")
+
+
+MaybeWork = Annotated[
+    Path | None, Option("--work", "-w", help="Count what was taken in here instead of reading sources.")
 ]
 
 
@@ -44,26 +61,75 @@ def everything(
     sources: Sources = None,
     media: Media = None,
     ray: Ray = "",
+    store: Store = "",
+    stored_media: StoredMedia = "",
+    topics_by: TopicsBy = "",
+    base_url: BaseUrl = None,
     config: Config = None,
     force: Force = False,
 ) -> None:
-    """All steps in their order; those that nothing has changed for are passed over."""
+    """All steps in their order; those that nothing has changed for are passed over.
+
+    Before the first it says what the crawl lacks, and stops if a later step would.
+    """
     from vivant.build.mimic.cleaning import clean as run_clean
+    from vivant.build.mimic.crawl_survey import survey_ingest, survey_sources
     from vivant.build.mimic.ingestion import ingest as run_ingest
     from vivant.build.mimic.settings import read_settings
+    from vivant.build.mimic.topics import make_topics, needs_topics
 
     settings = read_settings(config)
     if sources:
+        _report_survey(survey_sources(sources, settings, media=media, work=work))
         with bar() as progress:
-            step = run_ingest(work, sources, settings, progress, media=media, force=force)
+            step = run_ingest(work, sources, settings, progress, media=media, ray=ray, force=force)
         tell(step)
+    if (work / "ingest" / "videos").is_dir():
+        _report_survey(survey_ingest(work, settings), brief=bool(sources))
     with bar() as progress:
-        step = run_clean(work, settings, progress, ray=ray, force=force)
+        step = run_clean(work, settings, progress, ray=ray, store=store, media=stored_media, force=force)
     tell(step)
-    for run in STEPS.values():
+    if needs_topics(work, settings):
         with bar() as progress:
-            step = run(work, settings, progress, force=force)
+            step = make_topics(work, settings, progress, model=topics_by, base_url=base_url, force=force)
         tell(step)
+    for name, run in STEPS.items():
+        with bar() as progress:
+            step = run(work, settings, progress, force=force, ray=ray if name == "tasks" else "")
+        tell(step)
+
+
+def _report_survey(survey: CrawlSurvey, brief: bool = False) -> None:
+    """Show what a crawl has; stop where a later step would for want of something. `brief`: only if it stops."""
+    if survey.stops or not brief:
+        print_table(survey.table())
+    if survey.stops:
+        raise UsageError(f"a later step would stop for want of {survey.explain()}")
+
+
+@app.command()
+def check(
+    sources: Sources = None, work: MaybeWork = None, media: Media = None, config: Config = None
+) -> None:
+    """What a crawl lacks for the tasks of the settings, before the first step: topics, likes, comments, files.
+
+    Reads some hundreds of videos of the sources, or counts all that WORK has taken in.
+
+    Example:
+
+        vivant build mimic check crawl/
+    """
+    from vivant.build.mimic.crawl_survey import survey_ingest, survey_sources
+    from vivant.build.mimic.settings import read_settings
+
+    settings = read_settings(config)
+    if bool(sources) == (work is not None):
+        raise UsageError("check: name the sources of a crawl, or --work WORK of one that was taken in")
+    if work is not None:
+        _report_survey(survey_ingest(work, settings))
+    else:
+        _report_survey(survey_sources(sources or [], settings, media=media))
+    say("Nothing that the settings ask for is missing.")
 
 
 @app.command()
@@ -87,6 +153,7 @@ def ingest(
     program: Annotated[
         str, Option("--yt-dlp", help="The command to run. (default: the yt-dlp of this Python)")
     ] = "",
+    ray: Ray = "",
     config: Config = None,
     force: Force = False,
 ) -> None:
@@ -115,16 +182,24 @@ def ingest(
         )
         taken.append(fetch(request, work))
     run_step(
-        lambda settings, progress: run(work, taken, settings, progress, media=media, force=force), config
+        lambda settings, progress: run(work, taken, settings, progress, media=media, ray=ray, force=force),
+        config,
     )
 
 
 @app.command()
-def clean(work: Work, ray: Ray = "", config: Config = None, force: Force = False) -> None:
+def clean(
+    work: Work,
+    ray: Ray = "",
+    store: Store = "",
+    stored_media: StoredMedia = "",
+    config: Config = None,
+    force: Force = False,
+) -> None:
     """Find languages, leave out spam, copies, unreadable files and videos with too few comments."""
     from vivant.build.mimic.cleaning import clean as run
 
-    run_step(partial(run, work, ray=ray, force=force), config)
+    run_step(partial(run, work, ray=ray, store=store, media=stored_media, force=force), config)
 
 
 @app.command()

@@ -19,6 +19,31 @@ if TYPE_CHECKING:
 
 Work = Annotated[Path, Option("--work", "-w", help="The work folder: one sub-folder a step.")]
 Config = Annotated[Path | None, Option("--config", "-c", help="YAML file of settings. (default: built in)")]
+Ray = Annotated[
+    str,
+    Option(
+        "--ray", help="Work on the Ray cluster of this address (host:port); its nodes share WORK and media."
+    ),
+]
+Store = Annotated[
+    str,
+    Option(
+        "--store",
+        metavar="URL",
+        help="Object storage (s3://bucket/folder) that holds the comments meanwhile.",
+    ),
+]
+StoredMedia = Annotated[
+    str,
+    Option("--stored-media", metavar="URL", help="Object storage that holds the video files."),
+]
+TopicsBy = Annotated[
+    str,
+    Option(
+        "--topics-by", metavar="MODEL", help="A model that names topics, e.g. openai/NAME. (default: terms)"
+    ),
+]
+BaseUrl = Annotated[str | None, Option("--base-url", metavar="URL", help="Address of that model's server.")]
 Force = Annotated[bool, Option("--force", help="Do it again although nothing has changed.")]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 
 from typer import Option
 
-from vivant.cli.build_mimic_options import Config, Force, Work, run_step
+from vivant.cli.build_mimic_options import BaseUrl, Config, Force, Ray, TopicsBy, Work, run_step
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table
 from vivant.core.progress import ProgressCallback
@@ -25,7 +25,13 @@ class StepFunction(Protocol):
     """A step after `clean` as a function."""
 
     def __call__(
-        self, work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+        self,
+        work: Path,
+        settings: PipelineSettings,
+        progress: ProgressCallback,
+        *,
+        force: bool = False,
+        ray: str = "",
     ) -> BuildStep:
         """Run the step, or keep what an earlier run wrote."""
 
@@ -35,10 +41,16 @@ def _import_late(path: str, **options: bool) -> StepFunction:
     module, _, name = path.partition(":")
 
     def run(
-        work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+        work: Path,
+        settings: PipelineSettings,
+        progress: ProgressCallback,
+        *,
+        force: bool = False,
+        ray: str = "",
     ) -> BuildStep:
         function = getattr(import_module(f"vivant.build.mimic.{module}"), name)
-        step: BuildStep = function(work, settings, progress, force=force, **options)
+        on_ray = {"ray": ray} if ray else {}
+        step: BuildStep = function(work, settings, progress, force=force, **options, **on_ray)
         return step
 
     return run
@@ -64,16 +76,50 @@ def _add_command(name: str, summary: str) -> None:
     app.command(name)(command)
 
 
+@app.command()
+def topics(
+    work: Work,
+    topics_by: TopicsBy = "",
+    base_url: BaseUrl = None,
+    review: Annotated[
+        Path | None,
+        Option(
+            "--review",
+            help="A run on WORK/topics/questions.jsonl: topics that it does not confirm are dropped.",
+        ),
+    ] = None,
+    config: Config = None,
+    force: Force = False,
+) -> None:
+    """Make topics for videos that have none: groups of titles, tags and descriptions, named by their terms.
+
+    Example:
+
+        vivant build mimic topics --work build
+
+        vivant build mimic topics --work build --topics-by openai/my-model
+    """
+    from vivant.build.mimic.topics import make_topics, topics_table
+
+    run_step(
+        partial(make_topics, work, model=topics_by, base_url=base_url, review=review, force=force),
+        config,
+    )
+    print_table(topics_table(work))
+
+
 _add_command(
     "select", "Choose the benchmark's videos: the top of each platform by interaction, spread over strata."
 )
 _add_command(
     "split", "Part benchmark and training by video, near-duplicate and uploader, and write the proof."
 )
-_add_command(
-    "tasks",
-    "Make the questions: right options from the videos, wrong ones from unrelated videos that look alike.",
-)
+
+
+@app.command()
+def tasks(work: Work, ray: Ray = "", config: Config = None, force: Force = False) -> None:
+    """Make the questions: right options from the videos, wrong ones from unrelated videos that look alike."""
+    run_step(partial(STEPS["tasks"], work, force=force, ray=ray), config)
 
 
 @app.command()

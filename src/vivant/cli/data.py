@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 from typer import Argument, Option
 
 from vivant import mini
@@ -38,7 +39,9 @@ def list_(
     """Each benchmark: where its data are looked for, whether they are there, size, licence, gate."""
     body = []
     by_name = load_sources()
-    for name in dict.fromkeys([*(n for n in registry.names() if n != "jsonl"), *by_name]):
+    for name in dict.fromkeys(
+        [*(n for n in registry.names() if n not in registry.FILE_BENCHMARKS), *by_name]
+    ):
         source = by_name.get(name)
         folder = resolve_folder(name, source) if source is not None else registry.data_root() / name
         bundled = mini.root(name)
@@ -81,7 +84,12 @@ def _size(folder: Path) -> int:
 
 @app.command()
 def get(
-    name: Annotated[str, Argument(metavar="NAME", help="A benchmark, or minilm: see `vivant data list`.")],
+    name: Annotated[
+        str,
+        Argument(
+            metavar="NAME", help="A benchmark, ./mine.yaml, hub:ORG/NAME, or minilm: see `vivant data list`."
+        ),
+    ],
     origin: Annotated[
         str | None,
         Option(
@@ -92,6 +100,12 @@ def get(
         ),
     ] = None,
     link: Annotated[bool, Option("--link", help="With --from: a link to the folder, no copy.")] = False,
+    repo: Annotated[
+        str | None,
+        Option(
+            "--repo", metavar="ORG/NAME", help="Another id of the same dataset: a mirror, or your own copy."
+        ),
+    ] = None,
     revision: Annotated[
         str | None,
         Option("--revision", help="A commit, branch or tag. Default: the one fetched before, or pinned."),
@@ -126,8 +140,10 @@ def get(
     if origin is None:
         if link:
             raise UsageError("--link goes with --from PATH")
-        _fetch(name, revision, dry_run)
+        _fetch(name, revision, dry_run, repo)
         return
+    if repo is not None:
+        raise UsageError("--repo is the hub's; --from takes what is there")
     if revision is not None:
         raise UsageError("--revision is the hub's; --from takes what is there")
     if origin.endswith(".jsonl"):
@@ -169,8 +185,14 @@ def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
     say(f"There: {folder}" if source is not None and source.folder else f"Next: vivant data check {name}")
 
 
-def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
+def _fetch(name: str, revision: str | None, dry_run: bool, mirror: str | None = None) -> None:
     source = find(name)
+    if mirror is not None:
+        if len(source.repos) != 1:
+            raise UsageError(
+                f"{name} comes from {len(source.repos)} repositories; --repo replaces a single one"
+            )
+        source = replace(source, repos=(replace(source.repos[0], id=mirror),))
     folder = resolve_folder(name, source)
     listing = list_hub_files(name, source, revision, read_source_record(folder, name))
     todo = find_missing(listing, folder)

@@ -44,8 +44,8 @@ CONTESTANTS = (
     Contestant(model="blind", sees="the words alone", folder="blind", values={"by": "words"}),
 )
 _MEANING = (
-    "vivant/tiny watched the videos, but a look-up by 48 pixels gives most of the answers away too: a score on these "
-    "drawn mini-editions shows that everything works, not that a model is good."
+    "vivant/tiny watched the videos; a look-up by 48 pixels, in what it learnt from, shows how far colour and layout "
+    "carry. These are drawn mini-editions: a score here shows that everything works, not that a model is good."
 )
 
 

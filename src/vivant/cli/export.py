@@ -20,13 +20,21 @@ app = CommandApp()
 def export(
     run: Annotated[Path, Argument(metavar="RUN", help="Run directory.")],
     kind: Annotated[
-        str, Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`.")
+        str,
+        Option(
+            "--as",
+            metavar="FORMAT",
+            help="inspect, or a benchmark's native format; see `vivant benchmarks show NAME`.",
+        ),
     ],
     out: Annotated[Path, Option("--out", "-o", help="Folder to write to.")],
     settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
 ) -> None:
-    """Write a run in a benchmark's native files, so that the original scripts can read them."""
+    """Write a run for other tools: as an Inspect log, or in a benchmark's native files.
+
+    vivant export RUN --as inspect --out logs
+    """
     values = parse_pairs(settings, "--set")
     for path in api.export(run, kind, out, protocol=parse_protocol(protocol), values=values):
         say(f"Written: {path}")

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
+from msgspec import structs
 from typer import Argument, Option
 
 from vivant.benchmarks.base import Protocol
@@ -41,8 +42,12 @@ def judge_check(
     pairs: Annotated[
         bool, Option("--pairs", help="Have --judge compare the runs' answers in both orders first.")
     ] = False,
-    low: Annotated[float | None, Option("--low", help="Bottom of people's scale, to check the file.")] = None,
-    high: Annotated[float | None, Option("--high", help="Top of people's scale, to check the file.")] = None,
+    low: Annotated[
+        float | None, Option("--low", help="Bottom of people's scale, where it is not the judge's.")
+    ] = None,
+    high: Annotated[
+        float | None, Option("--high", help="Top of people's scale, where it is not the judge's.")
+    ] = None,
     form: Annotated[str, Option("--format", help="text, markdown or json.")] = "text",
     protocol: o.ProtocolOption = None,
 ) -> None:
@@ -61,8 +66,13 @@ def judge_check(
         raise UsageError(
             "--judge and --pairs go together here; to have answers scored: vivant score RUN --judge …"
         )
+    if (low is None) != (high is None):
+        raise UsageError("--low and --high go together: both ends of people's scale")
+    scale = (low, high) if low is not None and high is not None else None
+    if scale is not None and not scale[0] < scale[1]:
+        raise UsageError(f"--low {low:g} must be below --high {high:g}")
     loaded = load_runs(runs)
-    scores = read_human_scores(human, low, high)
+    scores = structs.replace(read_human_scores(human, low, high), scale=scale)
     chosen_protocol = common_protocol(loaded, parse_protocol(protocol))
     tables = [_compare_pairs(loaded, judges, chosen_protocol)] if pairs else []
     tables = build_judge_tables(scores, loaded, chosen_protocol, by) + tables

@@ -32,20 +32,31 @@ COMMANDS = {
     "sweep": CommandEntry(
         "sweep", "Score against the number of frames, in one table and one figure.", EVALUATE
     ),
+    "subset": CommandEntry(
+        "subset", "A few samples that predict the score on all, from past runs.", EVALUATE
+    ),
+    "watch": CommandEntry("watch", "Evaluate a training's checkpoints as they appear.", EVALUATE),
     "import": CommandEntry("import_", "Turn a prediction file into a run.", EVALUATE),
     "serve": CommandEntry("serve", "Offer a model to other tools, as an OpenAI-compatible server.", EVALUATE),
     "score": CommandEntry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": CommandEntry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
     "report": CommandEntry("report", "One HTML file: what was found, tables, figures, settings.", ANALYSE),
+    "board": CommandEntry("board", "A leaderboard of runs as a static site; check submissions.", ANALYSE),
     "compare": CommandEntry("compare", "Runs against each other, sample by sample, with tests.", ANALYSE),
+    "items": CommandEntry("items", "Which items are hard, suspect, ambiguous or given away.", ANALYSE),
+    "rank": CommandEntry("rank", "Who is first, how sure that is, and what to ask next.", ANALYSE),
     "view": CommandEntry("view", "Look at runs in the browser, sample by sample.", ANALYSE),
     "reasoning": CommandEntry("reasoning", "What models reason about, and how they go wrong.", ANALYSE),
     "audit": CommandEntry(
         "audit", "Where published figures do not hold together, with the arithmetic.", ANALYSE
     ),
     "figures": CommandEntry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
+    "judge": CommandEntry("judge", "Plan which judgements by people to ask for next.", ANALYSE),
     "judge-check": CommandEntry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
     "export": CommandEntry("export", "Write a run in a benchmark's native files.", ANALYSE),
+    "publish": CommandEntry(
+        "publish", "Give results to a hub, a model's card, W&B, MLflow, TensorBoard.", ANALYSE
+    ),
     "mimic": CommandEntry(
         "mimic", "Who passes as human? Blind packs of comments, judgements, scores.", PEOPLE
     ),

@@ -145,20 +145,27 @@ def score(
 ) -> None:
     """Open the key: how often each source passes as human, how real it reads, how far judges agree.
 
-    People and each judge model get a table of their own.
+    People and each judge model get a table of their own. With both, another one has the judge's figures corrected by
+    people's, where people judged a part.
     """
     import msgspec
 
+    from vivant.analysis.correction.comments import correct_comments
     from vivant.benchmarks.mimic.packs import Pack, open_key
     from vivant.benchmarks.mimic.panel_tables import build_panel_tables
     from vivant.benchmarks.mimic.panels import compute_outcome
     from vivant.core import table as tables
+    from vivant.reporting.correction import build_correction_table
 
     if form not in tables.FORMATS:
         raise unknown_name_error("format", form, tables.FORMATS)
     opened = Pack(pack_path)
-    outcome = compute_outcome(opened, open_key(key, opened), judgements)
+    sealed = open_key(key, opened)
+    outcome = compute_outcome(opened, sealed, judgements)
     panels = build_panel_tables(outcome, published_rows=published)
+    corrections = correct_comments(opened, sealed, judgements)
+    if corrections:
+        panels.append(build_correction_table(corrections))
     for table in panels:
         if form == "text":
             print_table(table)

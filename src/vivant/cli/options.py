@@ -25,6 +25,9 @@ TrustRemoteCode = Annotated[bool, make_option(_RUN["trust_remote_code"])]
 
 Port = Annotated[int, Option("--port", help="0 for any free one.")]
 Runs = Annotated[list[Path], Argument(metavar="RUN…", help="Run directories, or folders of them.")]
+OptionalRuns = Annotated[
+    list[Path] | None, Argument(metavar="RUN…", help="Run directories, or folders of them.")
+]
 By = Annotated[
     list[str] | None, Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several.")
 ]
@@ -43,3 +46,13 @@ ProtocolOption = Annotated[
 ]
 FormatOption = Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")]
 OutFile = Annotated[Path | None, Option("--out", "-o", help="Write to this file instead.")]
+CorrectedBy = Annotated[
+    list[Path] | None,
+    Option(
+        "--corrected-by",
+        metavar="STUDY",
+        help="Judged runs: what people would have scored, from the judge and people's scores of a part (a study, "
+        "its export, or a file: id, score[, model, annotator]). Repeat for several.",
+        rich_help_panel="Other tables",
+    ),
+]

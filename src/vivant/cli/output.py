@@ -8,10 +8,14 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vivant.benchmarks.base import PROTOCOLS, Protocol
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import PIPED_WIDTH, Table
+
+if TYPE_CHECKING:
+    from vivant.runs.run import Run
 
 logger = logging.getLogger("vivant")
 
@@ -108,17 +112,22 @@ def parse_protocol(name: str | None) -> Protocol | None:
     return name
 
 
-def print_run(path: str | Path, protocol: str | None) -> int:
-    """Score a run, print its table, and return how many samples failed."""
-    from vivant.reporting.usage import describe_usage
+def print_run(path: str | Path, protocol: str | None, prices: str | None = None) -> int:
+    """Score a run, print its table, and return how many samples failed. `prices` is a file of the user's."""
     from vivant.runs.overview import build_overview
     from vivant.runs.run import load_run
 
     run = load_run(path)
     table = build_overview([run], parse_protocol(protocol))
     print_table(table)
-    usage = describe_usage(run)
-    if usage:
-        say(usage)
+    say_usage(run, prices)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)
+
+
+def say_usage(run: Run, prices: str | None = None) -> None:
+    """Say what a run took, where its server tells; `prices` is a file of the user's."""
+    from vivant.reporting.usage import describe_usage
+
+    if run.dir.log_file.exists() and (usage := describe_usage(run, prices)):
+        say(usage)

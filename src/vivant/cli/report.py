@@ -21,6 +21,7 @@ def report(
     out: Annotated[Path, Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     protocol: o.ProtocolOption = None,
     title: Annotated[str, Option("--title", help="(default: models and benchmarks)")] = "",
+    corrected_by: o.CorrectedBy = None,
 ) -> None:
     """Write a report on one or several runs: one HTML file that opens from disk, with no network.
 
@@ -31,5 +32,7 @@ def report(
 
         vivant report runs/mime-* -o report.html
     """
-    file = api.report(runs, out, protocol=parse_protocol(protocol), title=title)
+    file = api.report(
+        runs, out, protocol=parse_protocol(protocol), title=title, corrected_by=corrected_by or ()
+    )
     say(f"Written to {file} ({file.stat().st_size / 1e6:.1f} MB). Open it in any browser.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +13,16 @@ from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import ask_user, parse_protocol, print_run, say
+from vivant.cli.output import ask_user, parse_protocol, print_run, say, say_usage
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost
 from vivant.engine.evaluation import run_human
+from vivant.engine.option_checks import stops_early
 from vivant.engine.options import QUESTIONS, RunOptions
+from vivant.engine.recording import RunOutcome
 from vivant.engine.run_execution import run_plan
 from vivant.engine.run_planning import plan_run
-from vivant.engine.runner import RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.models.server_errors import is_rejection
@@ -75,16 +77,18 @@ def run(
     if j.needs_judge(tasks) and not judges:
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
     announce_cost([prepared], options, ask_user, besides="the judge" if judges else "")
-    outcome = run_plan(prepared, options)
+    judge_answers = partial(j.judge_or_exit, prepared.out, judges, protocol) if judges else None
+    outcome = run_plan(prepared, options, protocol=parse_protocol(protocol), judge=judge_answers)
     if outcome.stopped:
-        raise _report_stop(outcome, prepared.out)
-    if judges:
+        raise _report_stop(outcome, prepared.out, options.prices)
+    if judges and not stops_early(options):  # such a run was judged as it went
         j.judge_or_exit(prepared.out, judges, protocol)
-    _report(prepared.out, protocol)
+    _report(prepared.out, protocol, options.prices)
 
 
-def _report_stop(outcome: RunOutcome, folder: Path) -> typer.Exit:
-    """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
+def _report_stop(outcome: RunOutcome, folder: Path, prices: str | None) -> typer.Exit:
+    """Say what the run took and why it is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
+    say_usage(load_run(folder), prices)
     if outcome.reason:
         say(f"Stopped after {outcome.done} samples: {outcome.reason}.")
         if not outcome.cut_off:
@@ -94,8 +98,8 @@ def _report_stop(outcome: RunOutcome, folder: Path) -> typer.Exit:
     return typer.Exit(130)
 
 
-def _report(path: Path, protocol: str | None) -> None:
-    errors = print_run(path, protocol)
+def _report(path: Path, protocol: str | None, prices: str | None = None) -> None:
+    errors = print_run(path, protocol, prices)
     if errors:
         say(f"{errors} sample{'s' * (errors != 1)} failed; the first: {first_error(path, protocol)}")
         say(_describe_retry(path, errors))
@@ -137,6 +141,8 @@ def _describe_retry(path: Path, errors: int) -> str:
     sentences = []
     if final:
         sentences.append("Questions that were refused or are too long are not asked again.")
+        if any(reply.status == "too_long" for reply in replies):
+            sentences.append("Fewer --frames and a smaller --longest-side take less room.")
     if rejected:
         which = "them" if rejected >= errors else f"{rejected} of them"
         sentences.append(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from vivant.cli.help import CommandApp
 from vivant.cli.study_data import app as data_app
+from vivant.cli.study_people import app as people_app
 from vivant.cli.study_serve import app as serve_app
 
 app = CommandApp(no_args_is_help=True)
 app.add_typer(data_app)
 app.add_typer(serve_app)
+app.add_typer(people_app)
 
 
 @app.callback()

@@ -21,17 +21,32 @@ app = CommandApp(no_args_is_help=True)
 def new(
     folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make.")],
     kind: Annotated[
-        Literal["mcq", "free-then-mcq", "blind-comments", "rating", "pairwise"],
+        Literal[
+            "mcq",
+            "free-then-mcq",
+            "blind-comments",
+            "rating",
+            "pairwise",
+            "best-worst",
+            "sliders",
+            "spans",
+            "free-follow-up",
+        ]
+        | None,
         Option("--kind", help="What people do: see docs/studies.md."),
-    ],
+    ] = None,
     origin: Annotated[
-        list[str],
+        list[str] | None,
         Option(
             "--from",
             metavar="WHAT",
             help="A benchmark (mime, mimic/title), a run (repeat for several) or a pack.",
         ),
-    ],
+    ] = None,
+    template: Annotated[
+        Literal["mime", "mmrv"] | None,
+        Option("--template", help="A published experiment with its design, instead of --kind and --from."),
+    ] = None,
     data: o.Data = None,
     where: o.Where = None,
     limit: Annotated[
@@ -44,11 +59,16 @@ def new(
             "--items-per-participant", min=1, help="How many one person judges. (default: 20, or what fits)"
         ),
     ] = None,
-    judgements: Annotated[int, Option("--judgements-per-item", min=1, help="From how many people.")] = 3,
+    judgements: Annotated[
+        int | None, Option("--judgements-per-item", min=1, help="From how many people. (default: 3)")
+    ] = None,
     balance: Annotated[
         list[str] | None,
         Option("--balance", metavar="FACET", help="Spread each person's items over its values; repeat."),
     ] = None,
+    training: Annotated[
+        int, Option("--training", min=0, help="Items that everybody gets first, with feedback; not counted.")
+    ] = 0,
     checks: Annotated[int, Option("--checks", min=0, help="Attention checks that each person gets.")] = 0,
     time_limit: Annotated[int | None, Option("--time-limit", min=1, help="Seconds for an item.")] = None,
     language: Annotated[
@@ -72,6 +92,10 @@ def new(
             help="Keep questions with an empty option or a repeated wrong option.",
         ),
     ] = False,
+    platform: Annotated[
+        Literal["prolific", "mturk", "cloudresearch", "sona", "other"] | None,
+        Option("--platform", help="Where participants are recruited: writes its return links, to be edited."),
+    ] = None,
     copy: Annotated[bool, Option("--copy", help="Copy media instead of linking them.")] = False,
     transcode: Annotated[
         bool, Option("--transcode", help="Copy videos that some browsers do not play as MP4 (H.264).")
@@ -85,28 +109,42 @@ def new(
 
         vivant study new studies/blind --kind blind-comments --from packs/first --key packs/first.key.jsonl
 
+        vivant study new studies/paper --template mime
+
         vivant study new studies/duel --kind pairwise --from runs/a --from runs/b
     """
+    from vivant.study.default_texts import LANGUAGES
     from vivant.study.make import StudySpec, make_study
+    from vivant.study.make.templates import find_template
 
+    design = find_template(template) if template else None
+    if design is not None and (kind is not None or origin):
+        raise UsageError("--template says what the study is made from; leave --kind and --from out")
+    if design is None and (kind is None or not origin):
+        raise UsageError(
+            "Say with --kind and --from what the study asks, or name a published one with --template"
+        )
     spec = StudySpec(
-        kind=kind,
-        origin=tuple(origin),
+        kind=design.kind if design else kind or "mcq",
+        origin=(design.origin,) if design else tuple(origin or ()),
         data=tuple(data or ()),
-        where=tuple(where or ()),
+        where=(*(design.where if design else ()), *(where or ())),
         limit=limit,
         seed=seed,
         key=key,
-        items_per_participant=share,
-        judgements_per_item=judgements,
+        items_per_participant=share or (design.items_per_participant if design else None),
+        judgements_per_item=judgements or (design.judgements_per_item if design else 3),
+        template=template or "",
+        training=training,
         balance=tuple(name for entry in balance or () for name in entry.split(",")),
         checks=checks,
         time_limit=time_limit,
-        **({"languages": tuple(language)} if language else {}),
+        languages=tuple(language or LANGUAGES),
         title=title,
         question=question,
         reference=reference,
         odd_options=odd_options,
+        platform=platform,
         copy=copy,
         transcode=transcode,
     )
@@ -137,7 +175,9 @@ def check(
     for note in result.notes:
         say(f"Note: {note}")
     if result.faults:
-        raise UsageError(f"{folder}: {len(result.faults)} faults; mend them and check again")
+        raise UsageError(
+            f"{folder}: {len(result.faults)} fault{'s' if len(result.faults) > 1 else ''}; mend and check again"
+        )
     say(f"{folder}: {result.summary}")
 
 
@@ -150,7 +190,7 @@ def export(
     ] = None,
     form: Annotated[
         list[str] | None,
-        Option("--format", help="jsonl, csv or parquet; repeat for several. (default: jsonl)"),
+        Option("--format", help="jsonl, csv, parquet, label-studio or jspsych; repeat. (default: jsonl)"),
     ] = None,
     only_counted: Annotated[
         bool,

@@ -52,6 +52,10 @@ def serve(
         bool,
         Option("--anonymous", help="Let the open link in whoever has it, without a platform's identifiers."),
     ] = False,
+    placeholder_consent: Annotated[
+        bool,
+        Option("--placeholder-consent", help="Serve although the consent text names nobody yet: for trials."),
+    ] = False,
 ) -> None:
     """Serve a study to its participants. Every answer is on the disk before it is acknowledged.
 
@@ -69,6 +73,7 @@ def serve(
         public=url,
         admin_file=admin_token_file,
         anonymous=anonymous,
+        placeholder_consent=placeholder_consent,
         ready=_tell,
     )
 
@@ -135,7 +140,7 @@ def who(
 
     with open_store(folder, database, create=False) as store:
         for name in ids:
-            person = find_participant(store, name.rpartition("/join/")[2])
+            person = find_participant(store, name)
             print(f"{name}\t{person.annotator}\t{person.state}" if person else f"{name}\t\tunknown")
 
 
@@ -165,9 +170,11 @@ def upgrade(folder: Folder, database: Database = None) -> None:
 
 def _tell(what: str, address: str) -> None:
     lines = {
-        "open": f"Open link for a recruiting platform (it adds its identifiers):\n  {address}"
-        "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}\n"
-        "Personal links: vivant study link",
+        "person": f"A link for one person, to click or to send:\n  {address}",
+        "more": f"More of them: vivant study link {address}",
+        "used": f"The first personal link is used; make more: vivant study link {address}",
+        "anonymous": f"Open link, for whoever has it:\n  {address}",
+        "open": f"Open link for a recruiting platform, which fills in its identifiers:\n  {address}",
         "admin": f"Admin page: {address}",
         "token": f"Its token is in {address}    (Ctrl-C ends the server)",
         "preview": f"Open {address}    (nothing is recorded; Ctrl-C ends it)",

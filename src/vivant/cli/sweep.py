@@ -16,7 +16,7 @@ from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.options import FRAMES, RunOptions
 from vivant.engine.sweep import build_sweep_table, run_sweep
-from vivant.reporting.figures import draw_sweep
+from vivant.reporting.sweep_figure import draw_sweep
 
 app = CommandApp()
 

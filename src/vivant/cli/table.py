@@ -35,7 +35,7 @@ class _TableCommand(PanelCommand):
 
 @app.command(cls=_TableCommand)
 def table(
-    runs: o.Runs,
+    runs: o.OptionalRuns = None,
     layout_name: Annotated[
         str | None,
         Option(
@@ -69,6 +69,7 @@ def table(
             rich_help_panel=KINDS,
         ),
     ] = False,
+    corrected_by: o.CorrectedBy = None,
     by: o.By = None,
     where: o.Where = None,
     chance_corrected: Annotated[
@@ -97,6 +98,8 @@ def table(
         vivant table runs/* --by variant --chance-corrected
 
         vivant table runs/mime runs/mime-blind runs/mime-shuffled --controls
+
+        vivant table runs/mmie --corrected-by studies/ratings
     """
     if form not in tables.FORMATS:
         raise unknown_name_error("format", form, tables.FORMATS)
@@ -105,6 +108,7 @@ def table(
         "--repeats": repeats,
         "--permutations": permutations,
         "--controls": controls,
+        "--corrected-by": bool(corrected_by),
     }
     chosen = [flag for flag, value in named.items() if value]
     if len(chosen) > 1:
@@ -121,6 +125,9 @@ def table(
         refused = [name for name, value in extras.items() if value and name not in _TAKES[flag]]
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
+    if not runs and not corrected_by:
+        raise UsageError("Name run directories, or folders of them")
+    runs = runs or []
     chosen_protocol = parse_protocol(protocol)
     facets, conditions = split_values(by), tuple(where or ())
     if repeats:
@@ -129,6 +136,8 @@ def table(
         built = api.permutations(runs, conditions, protocol=chosen_protocol)
     elif controls:
         built = [api.controls(runs, facets, conditions, protocol=chosen_protocol)]
+    elif corrected_by:
+        built = [api.corrected(runs, corrected_by, facets, conditions, protocol=chosen_protocol)]
     else:
         built = [
             api.table(
@@ -159,4 +168,5 @@ _TAKES = {
     "--repeats": ("--where",),
     "--permutations": ("--where",),
     "--controls": ("--by", "--where"),
+    "--corrected-by": ("--by", "--where"),
 }

@@ -68,7 +68,7 @@ def tiny(
 ) -> None:
     """Make vivant/tiny, the model that comes with the package, from nothing; run it again to go on.
 
-    Draws its training data, trains on the processor, writes ONNX graphs: about half an hour on one core.
+    Draws its training data, trains on the processor, writes ONNX graphs: about an hour on one core.
 
     Example:
 
@@ -89,12 +89,57 @@ def tiny(
 
 
 @app.command()
+def features(
+    config: Annotated[Path, Option("--config", "-c", help="The recipe whose videos are to be encoded.")],
+) -> None:
+    """Encode every video of a recipe once; its later trainings then cost only what learns.
+
+    Works where the backbones are frozen and the temporal branch learns on top of them (`init: features` or `video`).
+    Run it again to go on. `accelerate launch -m vivant train features …` shares the videos out over several devices.
+
+    Example:
+
+        vivant train features --config recipe.yaml
+
+        vivant train mimic-chat --config recipe.yaml
+    """
+    from vivant.core.progress import log_progress
+    from vivant.train.feature_extraction import write_features
+    from vivant.train.settings import load_recipe
+
+    recipe, base = load_recipe(config)
+    report = log_progress()
+    result = write_features(recipe, base, lambda done, total: report(done, total, "videos encoded"))
+    failed = f"; {result.failed} cannot be used" if result.failed else ""
+    say(f"{result.written} videos encoded, {result.present} were there already{failed}: {result.folder}")
+
+
+@app.command()
 def sizes(
+    config: Annotated[
+        Path | None, Option("--config", "-c", help="Predict the memory that this recipe needs on a card.")
+    ] = None,
+    card: Annotated[float, Option("--card", min=1, help="With --config: gigabytes of the card.")] = 80,
+    devices: Annotated[int, Option("--devices", min=1, help="With --config: cards that share it.")] = 1,
     form: Annotated[str, Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
     out: Annotated[Path | None, Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
-    """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded."""
+    """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded.
+
+    With --config: what a recipe needs at its peak, activations included. A recipe that does not fit is refused.
+
+    Example:
+
+        vivant train sizes --config recipe.yaml --card 24
+    """
     from vivant.cli.output import write_tables
     from vivant.train.model_size import make_sizes_table
 
+    if config is not None:
+        from vivant.train.memory import make_memory_table
+        from vivant.train.settings import load_recipe
+
+        recipe, _ = load_recipe(config)
+        write_tables([make_memory_table(recipe, card, devices)], form, out)
+        return
     write_tables([make_sizes_table()], form, out)

@@ -17,27 +17,61 @@ app = CommandApp()
 
 @app.command()
 def export(
-    checkpoint: Annotated[Path, Argument(help="A finished model: …/best or …/last of a training.")],
+    checkpoint: Annotated[
+        Path, Argument(help="A finished model: …/best or …/last of a training; with --as, a recipe.")
+    ],
     out: Annotated[Path, Argument(help="Folder to write.")],
-    to: Annotated[str, Option("--to", help="onnx.")] = "onnx",
-    weights: Annotated[str, Option("--weights", help="fp32, or fp16 for files of half the size.")] = "fp32",
+    to: Annotated[str, Option("--to", help="onnx, or transformers.")] = "onnx",
+    weights: Annotated[
+        str, Option("--weights", help="For onnx: fp32, or fp16 for files of half the size.")
+    ] = "fp32",
+    lora: Annotated[
+        str, Option("--lora", help="For transformers: merged, or apart as an adapter of peft.")
+    ] = "merged",
+    trainer: Annotated[
+        str | None, Option("--as", help="ms-swift or llama-factory: a recipe's questions and settings.")
+    ] = None,
     note: Annotated[str, Option("--note", help="A line to keep with the model: where it comes from.")] = "",
 ) -> None:
-    """Write a small model as ONNX graphs, which run with no torch: `--model onnx/FOLDER`.
+    """Write a model for use without Vivant, or a recipe for another trainer.
+
+    `--to onnx` writes graphs that run with no torch: `--model onnx/FOLDER`. `--to transformers` writes the language
+    model, the vision tower and a whole InternVL in classes that `from_pretrained` loads. `--as` is for other trainers.
 
     Example:
 
-        vivant train export models/mine/best --to onnx models/mine-onnx --weights fp16
+        vivant train export models/mine/best models/mine-onnx --weights fp16
 
-        vivant run mimic/thinking --data FOLDER --model onnx/models/mine-onnx --frames 16
+        vivant train export models/mine/best models/mine-hf --to transformers
+
+        vivant train export recipe.yaml swift --as ms-swift
     """
     from vivant.core.errors import unknown_name_error
     from vivant.models.base import require_package
 
-    if to != "onnx":
-        raise unknown_name_error("format", to, ("onnx",))
+    if trainer is not None:
+        from vivant.train.exporting import export_questions
+        from vivant.train.settings import load_recipe
+
+        if trainer not in ("ms-swift", "llama-factory"):
+            raise unknown_name_error("--as", trainer, ("ms-swift", "llama-factory"))
+        recipe, base = load_recipe(checkpoint)
+        count = export_questions(recipe, base, out, "ms-swift" if trainer == "ms-swift" else "llama-factory")
+        say(f"{count} questions and a recipe for {trainer} in {out}")
+        return
+    if to not in ("onnx", "transformers"):
+        raise unknown_name_error("format", to, ("onnx", "transformers"))
+    if lora not in ("merged", "apart"):
+        raise unknown_name_error("--lora", lora, ("merged", "apart"))
     if weights not in ("fp32", "fp16"):
         raise unknown_name_error("--weights", weights, ("fp32", "fp16"))
+    if to == "transformers":
+        from vivant.train.exporting import export_transformers
+
+        result = export_transformers(checkpoint, out, lora="apart" if lora == "apart" else "merged")
+        missing = f" Without: {', '.join(result.left_out)}." if result.left_out else ""
+        say(f"{', '.join(result.parts)} in {out}.{missing}")
+        return
     require_package("onnxscript", "train", "vivant train export")
     from vivant.train.onnx_export import export_onnx
 

@@ -10,7 +10,8 @@ from typer import Argument, Option
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
-from vivant.view.server import serve
+from vivant.study.people_source import load_people
+from vivant.view.server import export_site, serve
 
 app = CommandApp()
 
@@ -29,14 +30,54 @@ def view(
         list[Path] | None,
         Option("--data", help="With --host: folders that media may be shown from; may be repeated."),
     ] = None,
+    human: Annotated[
+        list[Path] | None,
+        Option(
+            "--human",
+            help="People's judgements (a study, a file), beside judges' and correcting them; may be repeated.",
+        ),
+    ] = None,
+    export: Annotated[
+        Path | None, Option("--export", help="Write a static site into this folder instead of serving.")
+    ] = None,
+    samples: Annotated[
+        int, Option("--samples", min=1, help="With --export: pages of samples per run.")
+    ] = 500,
+    media: Annotated[
+        float,
+        Option(
+            "--media", min=0, help="With --export: megabytes of pictures and videos in all; they are thinned."
+        ),
+    ] = 0.0,
     protocol: o.ProtocolOption = None,
 ) -> None:
-    """Look at runs in the browser: samples with their pictures and videos, two runs side by side, live progress.
+    """Look at runs in the browser: scores, samples with pictures and videos, where runs differ, live progress.
 
     Example:
 
         vivant view runs
+
+        vivant view runs --export site --media 50
     """
+    people = load_people(human) if human else None
+    if export is not None:
+        result = export_site(
+            root,
+            export,
+            samples=samples,
+            media=media,
+            protocol=parse_protocol(protocol),
+            people=people,
+            report=say,
+        )
+        for line in result.skipped[:5]:
+            say(f"Left out: {line}")
+        say(
+            f"Wrote {result.runs} runs, {result.samples:,} samples, {result.comparisons} comparisons, "
+            f"{result.pictures:,} pictures and {result.videos:,} videos ({result.megabytes:.1f} MB) to "
+            f"{result.folder}: open {result.folder / 'index.html'}"
+        )
+        return
     serve(
         root,
         host=host,
@@ -44,5 +85,6 @@ def view(
         token=token,
         protocol=parse_protocol(protocol),
         data=tuple(data or ()),
+        people=people,
         ready=lambda address: say(f"Open {address}    (Ctrl-C ends it)"),
     )

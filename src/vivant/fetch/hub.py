@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import partial
@@ -27,7 +27,7 @@ from vivant.fetch.hub_client import create_api
 from vivant.fetch.hub_download import FetchStoppedError, count_arrived_bytes, download
 from vivant.fetch.retrying import retry
 from vivant.fetch.source_record import HubFile, SourceRecord, read_source_record, write_source_record
-from vivant.media.archives import unpack_archive
+from vivant.media.archives import unpack_all
 
 WORKERS = 4
 """Files fetched at once."""
@@ -79,7 +79,7 @@ def list_hub_files(
     gated = False
     for repo in source.repos:
         commit = revision or (record.revisions.get(repo.id) if record is not None else None) or repo.revision
-        with _clear_errors(repo, commit):
+        with _clear_errors(repo, commit, source.also):
             ask = partial(
                 api.repo_info,
                 repo.id,
@@ -236,15 +236,12 @@ def unpack_archives(source: DataSource, folder: Path, progress: Any = None) -> N
     """Unpack what a source brings in archives, where its benchmark does not do so itself."""
     if not source.unpack:
         return
-    for archive in sorted(file for pattern in source.archives for file in folder.glob(pattern)):
-        done = unpack_archive([archive], folder, progress=progress)
-        logger.info("%s: %d files unpacked, %d there already", archive.name, done.written, done.present)
-        if done.problems:
-            raise DataError(f"{archive}: {done.problems[0]}")
+    written = unpack_all(folder, source.archives, progress)
+    logger.info("%d files unpacked", written)
 
 
 @contextmanager
-def _clear_errors(repo: Repo, revision: str) -> Iterator[None]:
+def _clear_errors(repo: Repo, revision: str, also: Sequence[str] = ()) -> Iterator[None]:
     """The hub's refusals in one line each, with what to do."""
     from huggingface_hub import errors, get_token
 
@@ -257,7 +254,9 @@ def _clear_errors(repo: Repo, revision: str) -> Iterator[None]:
         raise DataError(f"{repo.id} is gated: accept its terms at {repo.page}, then {whose}") from error
     except errors.RepositoryNotFoundError as error:
         hint = "" if get_token() else ", or it is private: set HF_TOKEN"
-        raise DataError(f"The hub has no {repo.type} {repo.id}{hint}") from error
+        others = ", ".join(f"--repo {other}" for other in also if other != repo.id)
+        tried = f"; the same data may be at another id: {others}" if others else ""
+        raise DataError(f"The hub has no {repo.type} {repo.id}{hint}{tried}") from error
     except (errors.RevisionNotFoundError, errors.EntryNotFoundError) as error:
         raise DataError(f"{repo.id} has no such revision or file ({revision}): {_line(error)}") from error
     except errors.HfHubHTTPError as error:

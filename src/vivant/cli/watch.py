@@ -1,0 +1,69 @@
+"""`vivant watch`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from typer import Option
+
+from vivant.bridges.trackers import ScorePoint, list_trackers
+from vivant.bridges.watching import watch as watch_checkpoints
+from vivant.cli.help import CommandApp
+from vivant.cli.output import say
+from vivant.cli.run_options import with_run_options
+from vivant.core.errors import UsageError
+from vivant.engine.options import RunOptions
+
+app = CommandApp()
+
+
+@app.command()
+@with_run_options()
+def watch(
+    options: RunOptions,
+    interval: Annotated[
+        float, Option("--interval", help="Seconds between two looks for new checkpoints.", min=0.05)
+    ] = 30.0,
+    once: Annotated[
+        bool, Option("--once", help="Evaluate the checkpoints that are there, then end.")
+    ] = False,
+    wandb: Annotated[
+        str | None, Option("--wandb", metavar="PROJECT", help="Log each score to Weights & Biases.")
+    ] = None,
+    mlflow: Annotated[
+        str | None, Option("--mlflow", metavar="EXPERIMENT", help="Log each score to MLflow.")
+    ] = None,
+    tensorboard: Annotated[
+        str | None, Option("--tensorboard", metavar="DIR", help="Write each score for TensorBoard.")
+    ] = None,
+) -> None:
+    """Evaluate the checkpoints of a training as they appear, and draw the curve. Stop it with Ctrl-C.
+
+    The first name is the folder of the checkpoints, the others are what to evaluate them on. The backend is known by
+    the checkpoint's form; --model names another, with {} in place of the checkpoint's folder.
+
+    vivant watch CHECKPOINTS mime --limit 200
+    """
+    if not options.selectors:
+        raise UsageError("Name the folder of the checkpoints, then what to evaluate them on")
+    folder = Path(options.selectors[0]).expanduser()
+    options = msgspec.structs.replace(options, selectors=tuple(options.selectors[1:]))
+    out = Path(options.out or f"runs/watch-{folder.resolve().name}")
+    trackers = list_trackers(wandb, mlflow, tensorboard)
+    try:
+        points = watch_checkpoints(
+            folder, options, out, interval=interval, once=once, trackers=trackers, report=_report
+        )
+    except KeyboardInterrupt:
+        say(f"Stopped. Run the same command to go on. Curve: {out / 'curve.svg'}")
+        return
+    if not points:
+        raise UsageError(f"{folder} holds no checkpoint that could be evaluated")
+    say(f"Curve: {out / 'curve.svg'}    runs: {out}")
+
+
+def _report(point: ScorePoint) -> None:
+    scores = [f"{name} {value:.1f}" for name, value in point.values.items() if f"{name}_low" in point.values]
+    print(f"step {point.step}: {', '.join(scores) or point.values}", flush=True)
