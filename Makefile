@@ -6,7 +6,12 @@ STAMP := $(VENV)/.installed
 TORCH := $(VENV)/.installed-torch
 VISION := $(VENV)/torchvision
 VIDEO := tests/models/test_native_video.py
+BRIDGES := $(VENV)/bridges
+REAL := tests/bridges/real
 DOCS := $(VENV)/.installed-docs
+# The tests start many processes. Without bytecode on disk each of them would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 
 .PHONY: demo test test-fast check docs wheel format reference lock clean
@@ -14,14 +19,15 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 demo: $(STAMP)
 	$(BIN)/vivant demo
 
-test: check $(TORCH)
-	scripts/ensure-chromium
-	$(BIN)/python -m pytest -n 2 --ignore=$(VIDEO)
+test: check $(TORCH) $(BRIDGES)/.installed
+	scripts/ensure-programs
+	$(BIN)/python -m pytest -n 2 --ignore=$(VIDEO) --ignore=$(REAL)
 	PYTHONPATH=$(VISION) $(BIN)/python -m pytest $(VIDEO)
+	PYTHONPATH=$(CURDIR)/$(BRIDGES) $(BIN)/python -m pytest $(REAL)
 
 # The quick tests alone. Nothing in them needs torch, Chromium or Ray.
 test-fast: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not slow and not browser and not cluster and not torch"
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser and not cluster and not torch and not bridges"
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -65,6 +71,12 @@ $(TORCH): requirements-torch.lock $(STAMP)
 	sed -e '/--hash/d' -e 's/ *\\$$//' requirements.lock > $(VENV)/versions.txt
 	$(PIP) --constraint $(VENV)/versions.txt -r requirements-torch.lock
 	$(PIP) --no-deps --upgrade --target $(VISION) torchvision==0.28.0 num2words==0.5.14 docopt==0.6.2
+	@touch $@
+
+# Other harnesses and trackers lie apart too: they need older versions of packages that are in the lock.
+$(BRIDGES)/.installed: requirements-bridges.lock $(TORCH)
+	rm -rf $(BRIDGES)
+	$(PIP) --no-deps --require-hashes --target $(BRIDGES) -r requirements-bridges.lock
 	@touch $@
 
 $(DOCS): requirements-docs.lock $(STAMP)

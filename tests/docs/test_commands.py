@@ -5,7 +5,6 @@ tests/support/doc_commands.py says what takes the place of servers, keys, accele
 
 from __future__ import annotations
 
-import glob
 import re
 import shutil
 from pathlib import Path
@@ -17,6 +16,7 @@ from typer.testing import CliRunner
 
 import vivant
 from tests.support.doc_commands import (
+    LONG_REASON,
     ROOT,
     ShownCommand,
     explain_unrunnable,
@@ -25,10 +25,13 @@ from tests.support.doc_commands import (
     localise,
     parse_command,
 )
-from tests.support.helpers import questions
+from tests.support.helpers import picture, questions
+from tests.support.suite_kit import base64_image, write_suite, write_tsv
 from vivant import mini
+from vivant.build.mimic.topics import QUESTIONS, Topic, make_questions
 from vivant.cli.main import app
 from vivant.core.errors import VivantError
+from vivant.core.files import write_jsonl
 
 PAGES = [page for page in list_pages() if list_commands(page)]
 RUNS: dict[str, tuple[str, str, dict[str, Any]]] = {
@@ -63,6 +66,25 @@ PLACES = {
 """Runs that a page's reader has made, by the name that the page gives them."""
 
 
+SUITE_PAGES = ("docs/bring-your-benchmark.md", "docs/from-vlmevalkit.md")
+
+
+def write_suite_data(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What readers of the pages on described benchmarks have: a table, a small MMMU, one of VLMEvalKit's tables."""
+    picture(folder / "p.png")
+    lines = ["id,question,choices,answer,image"]
+    lines += [f"{n},Which?,\"['left', 'right']\",B,p.png" for n in range(3)]
+    (folder / "questions.csv").write_text("\n".join(lines))
+    write_suite("mmmu", folder / "data" / "mmmu")
+    rows = [
+        {"index": n, "image": base64_image(n), "question": "?", "A": "x", "B": "y", "answer": "A"}
+        for n in range(2)
+    ]
+    write_tsv(folder / "MMBench_DEV_EN.tsv", [{**row, "category": "c"} for row in rows])
+    monkeypatch.setenv("VIVANT_DATA", str(folder / "data"))
+    monkeypatch.setenv("LMUData", str(folder))
+
+
 @pytest.fixture(scope="module")
 def base_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One small run of each kind."""
@@ -86,9 +108,23 @@ def reader(page: str, base_runs: Path, tmp_path: Path, monkeypatch: pytest.Monke
     for place, run in PLACES.get(page, {}).items():
         shutil.copytree(base_runs / run, tmp_path / place)
     questions(tmp_path, 4)
+    if page in SUITE_PAGES:
+        write_suite_data(tmp_path, monkeypatch)
+    if page == "docs/mimic-topics.md":
+        _write_topic_questions(tmp_path / "w" / "topics")
     if page != "docs/your-own-model.md":
         assert CliRunner().invoke(app, ["models", "new", "my_model.py"]).exit_code == 0
     return tmp_path
+
+
+def _write_topic_questions(folder: Path) -> None:
+    """What the step topics leaves for a review."""
+    topics = [
+        Topic(id=f"en-{n:02d}", name=f"bread {n}", terms=("bread", f"{n}"), videos=9, examples=(f"Loaf {n}",))
+        for n in range(1, 6)
+    ]
+    folder.mkdir(parents=True)
+    write_jsonl(folder / QUESTIONS, make_questions(topics, 0))
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -113,30 +149,42 @@ def test_every_command_that_can_run_here_runs(page: str, reader: Path) -> None:
         result = CliRunner().invoke(app, words, catch_exceptions=True)
         if result.exit_code != 0:
             reason = result.exception if isinstance(result.exception, VivantError) else repr(result.exception)
-            pytest.fail(f"{page}, line {command.line}: vivant {' '.join(words)}\n{reason}\n{result.output[-500:]}")
+            pytest.fail(
+                f"{page}, line {command.line}: vivant {' '.join(words)}\n{reason}\n{result.output[-500:]}"
+            )
 
 
 def expand(words: list[str]) -> list[str]:
     """File patterns as a shell expands them."""
-    return [path for word in words for path in (sorted(glob.glob(word)) if "*" in word else []) or [word]]
+    return [
+        path
+        for word in words
+        for path in (sorted(map(str, Path().glob(word))) if "*" in word else []) or [word]
+    ]
 
 
 def test_most_commands_are_executed(tmp_path: Path) -> None:
-    """So that a rule that leaves commands out cannot quietly leave out all of them."""
+    """So that a rule that leaves commands out cannot quietly leave out all of them. Builds and trainings, which have
+    tests of their own, stand aside."""
     total = executed = 0
     for page in PAGES:
         folder = tmp_path / page
         for place in PLACES.get(page, {}):
             (folder / place).mkdir(parents=True)
         for command in list_commands(page):
-            total += 1
-            executed += not explain_unrunnable(command, folder)
+            reason = explain_unrunnable(command, folder)
+            total += reason != LONG_REASON
+            executed += not reason
     assert total > 150
     assert executed > total / 2, f"{executed} of {total}"
 
 
 def test_a_command_that_does_not_exist_is_noticed() -> None:
-    for words in (("run", "mime", "--no-such-option"), ("tabel", "runs/a"), ("run", "mime", "--frames", "many")):
+    for words in (
+        ("run", "mime", "--no-such-option"),
+        ("tabel", "runs/a"),
+        ("run", "mime", "--frames", "many"),
+    ):
         with pytest.raises((Exception, AssertionError)):
             parse_command(ShownCommand("page.md", 1, words))
 

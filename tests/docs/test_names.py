@@ -51,4 +51,6 @@ def test_names_in_the_documents_exist(page: Path) -> None:
         names |= {f"{module}.{name.split()[0]}" for name in "".join(lists).split(",") if name.strip()}
     assert [name for name in sorted(names) if not _exists(name)] == []
     paths = set(_PATH.findall(text))
-    assert [path for path in sorted(paths) if not any(any(root.glob(path.rstrip("/"))) for root in (ROOT, ROOT / "src" / "vivant"))] == []
+    roots = (ROOT, ROOT / "src" / "vivant")
+    missing = [path for path in sorted(paths) if not any(any(root.glob(path.rstrip("/"))) for root in roots)]
+    assert missing == []

@@ -15,7 +15,9 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 pytestmark = [
     pytest.mark.slow,
     # Of the kernel's client: sockets that it closes late, and a notice on encryption.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning"
+    ),
 ]
 
 
@@ -61,7 +63,9 @@ class M:
         await asyncio.sleep(0.2)
         return "A"
 """
-CALL = "import vivant; run = vivant.evaluate('mine.jsonl', 'slow.py:M', out='run', concurrency=1, cache='off')"
+CALL = (
+    "import vivant; run = vivant.evaluate('mine.jsonl', 'slow.py:M', out='run', concurrency=1, cache='off')"
+)
 
 
 def test_interrupting_a_cell_keeps_what_is_done_and_the_next_one_resumes(tmp_path: Path) -> None:
@@ -82,7 +86,10 @@ def test_interrupting_a_cell_keeps_what_is_done_and_the_next_one_resumes(tmp_pat
         assert (reply["status"], reply.get("ename")) == ("error", "KeyboardInterrupt")
         done = len((tmp_path / "run" / "log.jsonl").read_text().splitlines())
         assert 0 < done < 12
-        assert _wait_for_reply(client, client.execute(CALL + "; assert len(run.records()) == 12"))["status"] == "ok"
+        assert (
+            _wait_for_reply(client, client.execute(CALL + "; assert len(run.records()) == 12"))["status"]
+            == "ok"
+        )
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)

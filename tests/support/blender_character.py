@@ -3,7 +3,7 @@
     python blender_character.py FOLDER
 
 Writes `body.fbx` and `body.glb` (arms hanging at 45°, centimetres in a skeleton scaled to metres, as Mixamo's
-files are), `headless.fbx` (the same without a head), `bare.fbx` (no skeleton) and `wave.fbx` (its right hand waves).
+files are), `armless.fbx` (the same without a head), `bare.fbx` (no skeleton) and `wave.fbx` (its right hand waves).
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ TRUNK = {
 }
 
 
-def bones(headless: bool) -> dict[str, tuple[Any, Any, str, float]]:
+def bones(armless: bool) -> dict[str, tuple[Any, Any, str, float]]:
     """All bones: head, tail, parent and girth, in metres, Z up, facing -Y."""
-    found: dict[str, tuple[Any, Any, str, float]] = {
-        name: bone for name, bone in TRUNK.items() if not (headless and name == "Head")
-    }
+    found: dict[str, tuple[Any, Any, str, float]] = dict(TRUNK)
     for side, sign in (("Left", 1), ("Right", -1)):
         for name, (head, tail, parent, girth) in SIDE.items():
+            if armless and side == "Right" and "Leg" not in name and name not in ("Foot", "ToeBase"):
+                continue
             above = parent if parent in TRUNK else side + parent
             mirrored = [(sign * x, y, z) for x, y, z in (head, tail)]
             found[side + name] = (mirrored[0], mirrored[1], above, girth)
     return found
 
 
-def make(headless: bool = False) -> Any:
+def make(armless: bool = False) -> Any:
     """A skeleton in centimetres, and a body of boxes that hangs on it."""
     bpy.ops.wm.read_factory_settings(use_empty=True)
     scene = bpy.context.scene
@@ -62,7 +62,7 @@ def make(headless: bool = False) -> Any:
     bpy.context.view_layer.objects.active = armature
     armature.scale = (0.01,) * 3
     bpy.ops.object.mode_set(mode="EDIT")
-    for name, (head, tail, parent, _) in bones(headless).items():
+    for name, (head, tail, parent, _) in bones(armless).items():
         bone = armature.data.edit_bones.new("mixamorig:" + name)
         bone.head, bone.tail = Vector(head) * 100, Vector(tail) * 100
         if parent:
@@ -71,7 +71,7 @@ def make(headless: bool = False) -> Any:
     corners: list[Any] = []
     faces: list[Any] = []
     groups: dict[str, list[int]] = {}
-    for name, (head, tail, _, girth) in bones(headless).items():
+    for name, (head, tail, _, girth) in bones(armless).items():
         start, end = Vector(head) * 100, Vector(tail) * 100
         turn = (end - start).to_track_quat("Z", "Y")
         place = len(corners)
@@ -103,8 +103,8 @@ def main() -> None:
     make()
     bpy.ops.export_scene.fbx(filepath=str(folder / "body.fbx"), add_leaf_bones=False, bake_anim=False)
     bpy.ops.export_scene.gltf(filepath=str(folder / "body.glb"), export_animations=False)
-    make(headless=True)
-    bpy.ops.export_scene.fbx(filepath=str(folder / "headless.fbx"), add_leaf_bones=False, bake_anim=False)
+    make(armless=True)
+    bpy.ops.export_scene.fbx(filepath=str(folder / "armless.fbx"), add_leaf_bones=False, bake_anim=False)
     armature = make()
     bone = armature.pose.bones["mixamorig:RightArm"]
     bone.rotation_mode = "QUATERNION"

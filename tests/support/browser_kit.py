@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from vivant.view.app import create_app
 from vivant.web.server import bind
@@ -34,7 +34,7 @@ def chromium() -> str:
         result = shutil.which(name)
         if result:
             return result
-    pytest.skip("no Chromium here; scripts/ensure-chromium installs one where it may")
+    pytest.skip("no Chromium here; scripts/ensure-programs installs one where it may")
 
 
 @contextmanager
@@ -43,6 +43,8 @@ def open_browser() -> Iterator[Browser]:
     program = chromium()
     # Only root needs to do without the sandbox, and in containers it always does.
     flags = [*FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    # The default of five seconds is short where other tests have the processor.
+    expect.set_options(timeout=30_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=flags)
         try:

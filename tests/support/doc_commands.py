@@ -39,6 +39,7 @@ _DROPPED_WITH_VALUE = {
 _DROPPED = {"--audio", "--native-video", "--batch", "--trust-remote-code", "--link"}
 _FILLED = {"--model": STAND_IN, "--judge": JUDGE, "run": "mime/mcq"}
 _SERVERS = {("view",), ("serve",), ("study", "serve"), ("study", "preview")}
+LONG_REASON = "takes minutes, or needs torch; has tests of its own"
 _LONG = {
     ("demo",),
     ("train",),
@@ -47,6 +48,10 @@ _LONG = {
     ("build", "needles"),
 }
 _NEEDS_PEOPLE = {
+    ("study", "person"): "needs answers of people",
+    ("study", "release"): "needs a study that is being served",
+    ("study", "pay"): "needs answers of people",
+    ("study", "backup"): "needs a study that is being served",
     ("study", "link"): "needs a study that is being served",
     ("study", "report"): "needs answers of people",
     ("study", "export"): "needs answers of people",
@@ -55,7 +60,7 @@ _NEEDS_PEOPLE = {
 }
 _NETWORK = {("data", "get"), ("models", "check")}
 _PLACEHOLDER = re.compile(r"[A-Z][A-Z_-]*(=.*|:.*)?|.*/[A-Z]{2,}(/.*)?")
-_MADE = re.compile(r"(runs|studies|packs|answers)/[^*]+")
+_MADE = re.compile(r"(runs|studies|packs|answers|submissions)/[^*]+")
 _OWN_FILE = re.compile(r".*\.(csv|json|jsonl|yaml|yml|bvh|txt|py|md)$")
 
 
@@ -170,7 +175,7 @@ def explain_unrunnable(command: ShownCommand, folder: Path) -> str:
     name = find_command(command.words)[1]
     for reason, group in (
         ("serves until it is stopped", _SERVERS),
-        ("takes minutes, or needs torch; has tests of its own", _LONG),
+        (LONG_REASON, _LONG),
         ("needs the network", _NETWORK),
         ("reads a clone of the benchmark's own repository", {("recipes", "wording")}),
     ):
@@ -202,6 +207,8 @@ def _is_output(command: ShownCommand, word: str) -> bool:
         "-o",
         "--out",
         "--flips",
+        "--jsonl",
+        "--study",
         "--template",
         "--write",
         "new",

@@ -50,6 +50,10 @@ REALISM = (
         name="realism", text={"en": "How real does it read?", "zh": "读起来有多真实？"}, low=0, high=5
     ),
 )
+QUALITY = (StudyCriterion(name="quality", text={"en": "How good?", "zh": "有多好？"}, high=100),)
+SURE = (StudyCriterion(name="sure", text={"en": "How sure?", "zh": "有多大把握？"}, low=1),)
+SIZES = {"blind-comments": 3, "rating": 1, "pairwise": 2, "best-worst": 4, "sliders": 3}
+"""Parts of an item, by kind."""
 SOURCES = ("human comments", "model-x")
 """Who wrote the parts of the comments, ratings and pairs, in turn."""
 
@@ -93,7 +97,12 @@ def tiny_study(
             judgements_per_item=2,
             checks_per_participant=checks and 1,
             questions=(AGE, REMARK),
-            criteria={"rating": CRITERIA, "blind-comments": REALISM}.get(kind, ()),
+            criteria={
+                "rating": CRITERIA,
+                "blind-comments": REALISM,
+                "sliders": QUALITY,
+                "free-follow-up": SURE,
+            }.get(kind, ()),
         ),
         **settings,
     )
@@ -103,8 +112,8 @@ def tiny_study(
 
 def _item(number: int, kind: Kind, file: str, *, check: bool, group: str) -> StudyItem:
     parts: Sequence[StudyPart] = ()
-    if kind in ("blind-comments", "rating", "pairwise"):
-        size = {"blind-comments": 3, "rating": 1, "pairwise": 2}[kind]
+    if kind in SIZES:
+        size = SIZES[kind]
         parts = [
             StudyPart(id=f"part-{number}-{n}", content=(StudyText(f"Words {n} on video {number}"),))
             for n in range(size)
@@ -127,9 +136,13 @@ def _key(item: StudyItem, number: int, kind: Kind, *, check: bool) -> KeyLine | 
     expected: dict[str, Any] = {}
     if check:
         answers: dict[str, dict[str, Any]] = {
-            "blind-comments": {item.parts[0].id: {"verdict": "human"}},
-            "rating": {item.parts[0].id: {"help": 0}},
+            "blind-comments": {item.parts[0].id: {"verdict": "human"}} if item.parts else {},
+            "rating": {item.parts[0].id: {"help": 0}} if item.parts else {},
             "pairwise": {"pair": "first"},
+            "best-worst": {"best-worst": {"best": 0}},
+            "sliders": {item.parts[0].id: {"quality": 0}} if item.parts else {},
+            "spans": {"spans": []},
+            "free-follow-up": {"free": "apple"},
         }
         expected = answers[kind]
     sources = {part.id: SOURCES[n % 2] for n, part in enumerate(item.parts)}

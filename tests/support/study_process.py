@@ -19,9 +19,14 @@ _CONTEXT.set_forkserver_preload(
 
 
 def run(folder: str, database: str | None, port: int, options: dict[str, Any]) -> None:
-    """Serve until killed."""
+    """Serve until killed. The option `open_files` limits how many files the process may open."""
     from vivant.study.server.serve import serve
 
+    open_files = options.pop("open_files", None)
+    if open_files is not None:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, open_files))
     serve(Path(folder), database=database, port=port, **options)
 
 

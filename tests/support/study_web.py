@@ -30,7 +30,9 @@ from vivant.study.store import StudyStore, open_store
 from vivant.study.store.people import invite
 
 TOKEN = "a-token-for-the-researcher"
-FREE = RateLimits(session=(1e6, 1e6), together=(1e6, 1e6), arrivals=(1e6, 1e6), wrong=(1e6, 1e6))
+FREE = RateLimits(
+    session=(1e6, 1e6), together=(1e6, 1e6), arrivals=(1e6, 1e6), wrong=(1e6, 1e6), media=(1e6, 1e6)
+)
 
 
 @functools.cache
@@ -158,7 +160,9 @@ class Walker:
     @property
     def names(self) -> list[str]:
         """Fields that are to be answered."""
-        result = re.findall(r'name="((?:choice|text|scale\.[\w-]+\.\d+|verdict\.\d+))"', self.answer.text)
+        result = re.findall(
+            r'name="((?:choice|text|best|worst|spans|scale\.[\w-]+\.\d+|verdict\.\d+))"', self.answer.text
+        )
         return list(dict.fromkeys(result))
 
     @property
@@ -173,7 +177,7 @@ class Walker:
 
     def some_answer(self, value: str = "1") -> dict[str, str]:
         """An answer to everything on the page."""
-        kinds = {"text": "a made-up deed", "verdict": "human"}
+        kinds = {"text": "a made-up deed", "verdict": "human", "spans": "0.2-0.6", "worst": "2"}
         return {name: kinds.get(name.partition(".")[0], value) for name in self.names}
 
     def begin(self, token: str, language: str = "") -> Walker:

@@ -6,7 +6,7 @@ no set of frames without order shows: balls leave on one side and come back on t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,19 @@ MOTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 SCENE, MOTION = ("title", "tag", "category"), ("topic",)
 
 
-def frames(colour: str, ground: str, motion: str, chance: Any, side: int = SIDE, times: int = TIMES) -> Any:
+def frames(
+    colour: str,
+    ground: str,
+    motion: str,
+    chance: Any,
+    side: int = SIDE,
+    times: int = TIMES,
+    pace: float = 1.0,
+) -> Any:
     """The frames of one clip, [times, side, side, 3]."""
     below = [tone + chance.randint(-12, 12) for tone in GROUNDS[ground]]
     clip = np.tile(np.array(below, np.uint8), (times, side, side, 1))
-    size, speed = side * chance.uniform(0.13, 0.19), side * chance.uniform(0.03, 0.05)
+    size, speed = side * chance.uniform(0.13, 0.19), side * pace * chance.uniform(0.03, 0.05)
     x, y = chance.uniform(0, side), chance.uniform(0, side)
     across, along = MOTIONS[motion]
     rows, columns = np.mgrid[0:side, 0:side]
@@ -65,6 +73,7 @@ def write_world(
     seed: int = 0,
     side: int = SIDE,
     times: int = TIMES,
+    pace: float = 1.0,
     tasks: Sequence[str] = (*SCENE, *MOTION),
 ) -> Path:
     """A folder in the format of docs/mimic.md; `platform` is train for four fifths, test for the rest."""
@@ -78,7 +87,8 @@ def write_world(
         motion = chance.choice(list(MOTIONS))
         platform = "test" if number % 5 == 4 else "train"
         name = f"v{number:04d}"
-        encode(iter(frames(colour, ground, motion, chance, side, times)), folder / f"videos/{name}.mp4", FPS)
+        clip = frames(colour, ground, motion, chance, side, times, pace)
+        encode(iter(clip), folder / f"videos/{name}.mp4", FPS)
         videos.append(
             {
                 "platform": platform,
@@ -108,6 +118,61 @@ def write_world(
     for file, lines in ((VIDEOS, videos), (ITEMS, items)):
         (folder / file).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     return folder
+
+
+QUESTIONS = "balls.jsonl"
+OPPOSITE = {"left": "right", "right": "left", "up": "down", "down": "up"}
+
+
+def write_questions(world: Path, names: Mapping[str, str] | None = None) -> Path:
+    """Open questions on each clip of a world, one on its motion and one on its colour; `names` replaces answers."""
+    lines = []
+    for text in (world / VIDEOS).read_bytes().splitlines():
+        video = msgspec.json.decode(text)
+        answers = {
+            "motion": ("Which way?", video["topics"][0].removeprefix("going ")),
+            "colour": ("Which colour?", video["tags"][0].removeprefix("#")),
+        }
+        for kind, (question, answer) in answers.items():
+            line = {"id": f"{video['id']}-{kind}", "video": f"videos/{video['id']}.mp4", "question": question}
+            facets = {"kind": kind, "part": video["platform"]}
+            lines.append({**line, "answers": [(names or {}).get(answer, answer)], "facets": facets})
+    path = world / QUESTIONS
+    path.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    return path
+
+
+def write_balls(folder: Path, count: int = 300, names: Mapping[str, str] | None = None) -> Path:
+    """A world of quick balls in clips of four frames, and its questions."""
+    return write_questions(write_world(folder, count, side=32, times=4, pace=2.0, tasks=("topic",)), names)
+
+
+def balls_recipe(world: Path, out: Path, *, kinds: str = "motion", **train: Any) -> dict[str, Any]:
+    """A recipe that learns to answer the questions of such a world within a minute."""
+    source = {"benchmark": str(world / QUESTIONS), "where": ["part=train", f"kind={kinds}"]}
+    return {
+        "model": {
+            "size": "tiny",
+            "vision": {"image_size": 32, "config": {"model_type": "conv", "widths": [16, 16, 32]}},
+            "spatial": {"grid": 1, "frames": 4},
+            "temporal": {"widths": [24, 32], "tokens": 4},
+            "language": {"config": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}},
+        },
+        "data": {"sources": [source], "frames": {"count": 4}, "vocabulary": 420, "workers": 1},
+        "train": {
+            "steps": 60,
+            "learning_rate": 3e-3,
+            "warm_up": 10,
+            "batch_tokens": 1200,
+            "row_tokens": 128,
+            "per_video": 1,
+            "threads": 1,
+            "device": "cpu",
+            **train,
+        },
+        "out": str(out),
+        "checkpoint_every": 1000,
+    }
 
 
 def recipe(folder: Path, **changes: Any) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def choice_samples(count: int, task: str = "jsonl/made") -> list[Sample]:
             question=(Text(f"Question number {number}: which one?"),),
             options=tuple(Option(name, f"choice {name} of {number}") for name in "ABCD"),
             key=1,
-            facets={"half": "even" if number % 2 == 0 else "odd"},
+            facets={"half": "even" if number % 2 == 0 else "odd", "third": str(number % 3)},
             cluster=f"c{number // 3}",
         )
         for number in range(count)
