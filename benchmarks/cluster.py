@@ -100,7 +100,7 @@ def start_up(folder: Path) -> None:
 class Shown:
     """A model that answers at once, so that only decoding counts."""
 
-    batch_size = 8
+    batch_size = 1
 
     def generate(self, prompts: list[str], media: list[list[bytes]]) -> list[str]:
         """How much was shown."""

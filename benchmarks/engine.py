@@ -4,10 +4,12 @@ Peer: a bare aiohttp loop that makes the same requests (read the file, base64, J
 nothing else: no fingerprint, no cache, no log, no retries. Limit: CPU of the client, from the start of its process to
 the end, ≤ 1.6 × the peer's (medians of five runs that take turns), and at least 60 requests in flight; once as a run is
 by default (retries, response cache, log), once with rates and budgets kept too. The ratio without the start of the
-process and its imports is printed beside it. The server is another process and answers after 50 ms. Where Inspect
-(`inspect_ai`) or lmms-eval (`lmms_eval`) are installed, they are measured beside them.
+process and its imports is printed beside it. All start from compiled bytecode, as from an installed wheel: a
+first, small run of each compiles it. The server is another process and answers after 50 ms. Where Inspect
+(`inspect_ai`) or lmms-eval (`lmms_eval`) are installed, or lie in the folder that `BRIDGES` names, they are measured
+beside them.
 
-    python -m benchmarks.engine [samples [runs]]
+    [BRIDGES=.venv/bridges] python -m benchmarks.engine [samples [runs]]
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,11 @@ from benchmarks.client import AT_ONCE as AT_ONCE
 DELAY = 0.05
 CPU_LIMIT = 1.6
 FLIGHT_LIMIT = 60
+OTHERS = {"Inspect": "inspect_run", "lmms-eval": "lmms_run"}
+CLIENTS = {"bare aiohttp": "bare", "vivant": "vivant_run", "vivant, metered": "metered_run", **OTHERS}
+_PACKAGES = {"Inspect": "inspect_ai", "lmms-eval": "lmms_eval"}
+_WARM_UP = 64
+"""Questions of the run that compiles the bytecode."""
 
 
 def serve(port: Any, highest: Any, fail_every: int = 0) -> None:
@@ -109,11 +116,17 @@ def make_questions(folder: Path, count: int) -> Path:
     return path
 
 
+def peer_path() -> list[str]:
+    """Where the other harnesses are looked for."""
+    return [os.environ["BRIDGES"], *sys.path] if "BRIDGES" in os.environ else sys.path
+
+
 def cpu(function: str, *arguments: Any) -> tuple[float, float, float]:
     """CPU seconds of a fresh process that runs a function, those after its imports, and wall seconds."""
     reader, writer = os.pipe()
     call = pickle.dumps((function, arguments))
-    script = f"import sys; sys.path[:0] = {sys.path!r}; from benchmarks.client import main; main({writer})"
+    path = peer_path() if function in OTHERS.values() else sys.path
+    script = f"import sys; sys.path[:0] = {path!r}; from benchmarks.client import main; main({writer})"
     before = os.times()
     process = subprocess.run([sys.executable, "-c", script], input=call, pass_fds=(writer,), check=False)
     after = os.times()
@@ -142,32 +155,43 @@ def main() -> None:
     flights: dict[str, list[int]] = {}
     absent: dict[str, str] = {}
     os.environ.setdefault("OPENAI_API_KEY", "none")
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        questions = make_questions(folder, count)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
 
-        def measure(what: str, function: str, *arguments: Any) -> None:
+        def measure(what: str, trial: int, questions: int) -> None:
             highest.value = 0
-            taken.setdefault(what, []).append(cpu(function, *arguments))
-            flights.setdefault(what, []).append(highest.value)
-
-        others = {"Inspect": ("inspect_ai", "inspect_run"), "lmms-eval": ("lmms_eval", "lmms_run")}
-        for trial in range(runs):
-            measure("bare aiohttp", "bare", folder, count, url)
-            for what, function in (("vivant", "vivant_run"), ("vivant, metered", "metered_run")):
-                out = folder / f"{function}{trial}"
-                os.environ["VIVANT_CACHE"] = str(folder / f"cache-{out.name}")
-                measure(what, function, questions, url, out)
+            function = CLIENTS[what]
+            out = folder / f"{function}{trial}"
+            os.environ["VIVANT_CACHE"] = str(folder / f"cache-{out.name}")
+            if what in OTHERS:
+                times = cpu(function, folder, questions, url, out)
+            elif what == "bare aiohttp":
+                times = cpu(function, folder, questions, url)
+            else:
+                times = cpu(function, make_questions(folder, questions), url, out)
                 lines = (out / "log.jsonl").read_bytes().count(b"\n")
-                assert lines == count, f"{lines} of {count} in the log"
-            for what, (package, function) in others.items():
-                if find_spec(package) is None:
-                    absent[what] = "not installed"
-                elif what not in absent:
-                    try:
-                        measure(what, function, folder, count, url, folder / f"{package}{trial}")
-                    except RuntimeError:
-                        absent[what] = "installed, but it does not run here"
+                assert lines == questions, f"{lines} of {questions} in the log"
+            if trial >= 0:
+                taken.setdefault(what, []).append(times)
+                flights.setdefault(what, []).append(highest.value)
+
+        make_questions(folder, count)
+        for what in CLIENTS:
+            if what in OTHERS and PathFinder.find_spec(_PACKAGES[what], peer_path()) is None:
+                absent[what] = "not installed"
+                continue
+            try:
+                measure(what, -1, min(count, _WARM_UP))
+            except RuntimeError:
+                if what not in OTHERS:
+                    raise
+                absent[what] = "installed, but it does not run here"
+        for trial in range(runs):
+            for what in CLIENTS:
+                if what not in absent:
+                    measure(what, trial, count)
     server.terminate()
     report(count, runs, taken, flights, absent)
 

@@ -23,8 +23,8 @@ def measure(frames: int, learning: bool) -> float:
     import torch
 
     from vivant.train.model.config import TemporalSettings, VisionSettings
-    from vivant.train.model.spatial import VisionEncoder
     from vivant.train.model.temporal import TemporalBranch
+    from vivant.train.model.vision_encoder import VisionEncoder
 
     torch.set_num_threads(1)
     vision = VisionSettings(
