@@ -63,8 +63,12 @@ def _order(name: str) -> int:
 
 
 def fill_checkpoint(options: RunOptions, checkpoint: Checkpoint, out: Path) -> RunOptions:
-    """The run of one checkpoint: `{}` in the model and its options is the folder; a backend alone gets it added."""
-    model = options.model or _guess_backend(Path(checkpoint.path))
+    """The run of one checkpoint: `{}` in the model and its options is the folder; a backend alone gets it added.
+
+    Without a model, or with `{}` alone, the backend is the one that reads such a checkpoint.
+    """
+    model = options.model if options.model != PLACE else ""
+    model = model or _guess_backend(Path(checkpoint.path))
     values: Mapping[str, Any] = {
         name: value.replace(PLACE, checkpoint.path) if isinstance(value, str) else value
         for name, value in options.model_options.items()
