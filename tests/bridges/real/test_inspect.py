@@ -144,9 +144,9 @@ def test_failed_samples_are_logged_as_inspect_logs_them(tmp_path: Path, model: s
     (file,) = api.export(tmp_path / "run", "inspect", tmp_path / "logs")
     ours = read_eval_log(str(file))
 
-    @solver
+    @solver  # type: ignore[untyped-decorator]
     def answer() -> Solver:
-        async def solve(state: TaskState, generate: Generate) -> TaskState:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
             if model == "Broken" or "number 1?" in state.input_text:
                 raise ValueError("no weights")
             state.output = ModelOutput.from_content("none/none", "A")
