@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.helpers import picture, questions, vivant
 
-PLUGIN = '''
+PLUGIN = """
 from vivant.benchmarks.base import TaskInfo
 from vivant.benchmarks.multiple_choice import MultipleChoice, make_options
 from vivant.core.types import Image, Sample, Text
@@ -31,7 +31,7 @@ class Own(MultipleChoice):
             )
             for number in range(12)
         ]
-'''
+"""
 
 
 @pytest.fixture
