@@ -166,6 +166,18 @@ def test_a_folder_without_checkpoints_is_an_error(tmp_path: Path) -> None:
     assert "holds no checkpoint" in result.stderr
 
 
+def test_mistakes_in_the_questions_are_found_before_a_checkpoint_is_there(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mine.jsonl").write_text('{"qestion": "What?"}')
+    for benchmark, reason in (
+        ("mimee", "did you mean 'mime'?"),
+        ("mine.jsonl", "line 1: the field `qestion` is unknown"),
+    ):
+        result = vivant("watch", "empty", benchmark, cwd=tmp_path)  # without --once it would wait
+        assert result.returncode == 1
+        assert reason in result.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "step"),
     [

@@ -23,7 +23,7 @@ from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.core.files import write_atomic
 from vivant.engine.options import RunOptions
 from vivant.engine.run_execution import run_plan
-from vivant.engine.run_planning import plan_run
+from vivant.engine.run_planning import check_questions, plan_run
 from vivant.runs.run import Run
 
 logger = logging.getLogger("vivant")
@@ -119,6 +119,7 @@ def watch(
     """
     if not options.selectors:
         raise UsageError("Name what to evaluate the checkpoints on, e.g. vivant watch CHECKPOINTS mime")
+    check_questions(options)  # a mistake in them is found now, not when the first checkpoint is written
     points: dict[str, ScorePoint] = {}
     failed: set[str] = set()
     tracked = _TrackedPoints(out)
