@@ -44,6 +44,8 @@ class ParallelModel:
     model: Any
     """What is called."""
     optimizer: Any
+    is_sharded = False
+    """Whether a pass needs all processes."""
 
     def __init__(self, base_model: Any, recipe: Recipe, accelerator: Any) -> None:
         self.base_model, self.recipe, self.accelerator = base_model, recipe, accelerator
@@ -141,6 +143,8 @@ class ParallelModel:
 
 class ShardedModel(ParallelModel):
     """Weights, gradients and optimizer shared out over processes (FSDP2)."""
+
+    is_sharded = True
 
     def set_up(self) -> None:
         """Share out the weights, then make the optimizer of the shares."""
