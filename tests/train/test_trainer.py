@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import csv
 import itertools
-import multiprocessing
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +19,7 @@ import yaml
 from typer.testing import CliRunner
 
 from tests.support.helpers import logged_messages
-from tests.support.train_kit import recipe, write_world
+from tests.support.train_kit import join_all, read_rows, recipe, start_process, start_two, write_world
 from vivant.cli.train import app
 from vivant.core.types import Reply, Request
 from vivant.engine.evaluation import evaluate
@@ -47,30 +45,9 @@ def make_content(world: Path, out: Path, **changes: Any) -> dict[str, Any]:
     return recipe(world, out=str(out), **changes)
 
 
-def read_rows(out: Path, *columns: str) -> list[tuple[str, ...]]:
-    with (out / "metrics.csv").open(encoding="utf-8") as file:
-        return [tuple(row[column] for column in columns) for row in csv.DictReader(file)]
-
-
 def read_evaluations(out: Path) -> list[tuple[str, ...]]:
     with (out / "evaluations.csv").open(encoding="utf-8") as file:
         return [(row["step"], row["accuracy"], row["samples"], row["errors"]) for row in csv.DictReader(file)]
-
-
-def start_process(content: dict[str, Any], *, resume: bool = False, **environment: str) -> Any:
-    """The same training in a process of its own, forked so that nothing is imported again."""
-
-    def work() -> None:
-        from accelerate.state import AcceleratorState, PartialState
-
-        PartialState._reset_state()
-        AcceleratorState._reset_state()
-        os.environ.update(environment)
-        train(make_recipe(content), resume=resume)
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    return process
 
 
 @pytest.fixture(scope="module")
@@ -179,29 +156,6 @@ def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: P
     for data, out in ((world, tmp_path / "here"), (tmp_path / "elsewhere", tmp_path / "there")):
         train(make_recipe(make_content(data, out, train={"steps": 3})))
     assert read_rows(tmp_path / "here", "loss", "tokens") == read_rows(tmp_path / "there", "loss", "tokens")
-
-
-def start_two(content: dict[str, Any], *, resume: bool = False) -> list[Any]:
-    """Two processes on the processor that share a training."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port,
-        "WORLD_SIZE": "2",
-        "ACCELERATE_USE_CPU": "true",
-    }
-    return [
-        start_process(content, resume=resume, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1")
-        for n in range(2)
-    ]
-
-
-def join_all(processes: list[Any]) -> None:
-    for process in processes:
-        process.join(250)
-        assert process.exitcode == 0
 
 
 @pytest.mark.parametrize("way", [{}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
