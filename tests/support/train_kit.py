@@ -6,6 +6,10 @@ no set of frames without order shows: balls leave on one side and come back on t
 
 from __future__ import annotations
 
+import csv
+import multiprocessing
+import os
+import socket
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -214,3 +218,56 @@ def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
         base = content.get(name)
         content[name] = {**base, **value} if isinstance(base, dict) and isinstance(value, dict) else value
     return content
+
+
+def read_rows(out: Path, *columns: str) -> list[tuple[str, ...]]:
+    """These columns of what a training wrote at each step."""
+    with (out / "metrics.csv").open(encoding="utf-8") as file:
+        return [tuple(row[column] for column in columns) for row in csv.DictReader(file)]
+
+
+def start_process(content: dict[str, Any], *, resume: bool = False, **environment: str) -> Any:
+    """The same training in a process of its own, forked so that nothing is imported again."""
+
+    def work() -> None:
+        from accelerate.state import AcceleratorState, PartialState
+
+        from vivant.train.settings import make_recipe
+        from vivant.train.trainer import train
+
+        PartialState._reset_state()
+        AcceleratorState._reset_state()
+        os.environ.update(environment)
+        train(make_recipe(content), resume=resume)
+
+    process = multiprocessing.get_context("fork").Process(target=work)
+    process.start()
+    return process
+
+
+def start_two(content: dict[str, Any], *, resume: bool = False) -> list[Any]:
+    """Two processes on the processor that share a training."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    shared = {
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "WORLD_SIZE": "2",
+        "ACCELERATE_USE_CPU": "true",
+    }
+    return [
+        start_process(content, resume=resume, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1")
+        for n in range(2)
+    ]
+
+
+def join_all(processes: list[Any]) -> None:
+    """Wait until all have ended well; where one has not, end the others too."""
+    try:
+        for process in processes:
+            process.join(250)
+            assert process.exitcode == 0
+    finally:
+        for process in processes:
+            process.kill()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import csv
-import multiprocessing
+import itertools
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,16 +19,19 @@ import yaml
 from typer.testing import CliRunner
 
 from tests.support.helpers import logged_messages
-from tests.support.train_kit import recipe, write_world
+from tests.support.train_kit import join_all, read_rows, recipe, start_process, start_two, write_world
 from vivant.cli.train import app
+from vivant.core.types import Reply, Request
 from vivant.engine.evaluation import evaluate
-from vivant.models.local_model import LocalModel
+from vivant.models import local_model
+from vivant.models.local_model import select_batch
 from vivant.runs.run import Run
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
     from vivant.train.checkpoints import list_checkpoints, load_model, load_state
+    from vivant.train.live_model import LiveEngine
     from vivant.train.settings import make_recipe
     from vivant.train.trainer import train
 
@@ -42,25 +45,9 @@ def make_content(world: Path, out: Path, **changes: Any) -> dict[str, Any]:
     return recipe(world, out=str(out), **changes)
 
 
-def read_rows(out: Path, *columns: str) -> list[tuple[str, ...]]:
-    with (out / "metrics.csv").open(encoding="utf-8") as file:
-        return [tuple(row[column] for column in columns) for row in csv.DictReader(file)]
-
-
-def start_process(content: dict[str, Any], *, resume: bool = False, **environment: str) -> Any:
-    """The same training in a process of its own, forked so that nothing is imported again."""
-
-    def work() -> None:
-        from accelerate.state import AcceleratorState, PartialState
-
-        PartialState._reset_state()
-        AcceleratorState._reset_state()
-        os.environ.update(environment)
-        train(make_recipe(content), resume=resume)
-
-    process = multiprocessing.get_context("fork").Process(target=work)
-    process.start()
-    return process
+def read_evaluations(out: Path) -> list[tuple[str, ...]]:
+    with (out / "evaluations.csv").open(encoding="utf-8") as file:
+        return [(row["step"], row["accuracy"], row["samples"], row["errors"]) for row in csv.DictReader(file)]
 
 
 @pytest.fixture(scope="module")
@@ -171,29 +158,6 @@ def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: P
     assert read_rows(tmp_path / "here", "loss", "tokens") == read_rows(tmp_path / "there", "loss", "tokens")
 
 
-def start_two(content: dict[str, Any], *, resume: bool = False) -> list[Any]:
-    """Two processes on the processor that share a training."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
-    shared = {
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port,
-        "WORLD_SIZE": "2",
-        "ACCELERATE_USE_CPU": "true",
-    }
-    return [
-        start_process(content, resume=resume, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1")
-        for n in range(2)
-    ]
-
-
-def join_all(processes: list[Any]) -> None:
-    for process in processes:
-        process.join(250)
-        assert process.exitcode == 0
-
-
 @pytest.mark.parametrize("way", [{}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
 def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path, way: dict[str, Any]) -> None:
     """Also where they have unequal numbers of rows, and weights are shared out."""
@@ -234,27 +198,62 @@ def test_a_sharded_training_is_killed_resumed_and_exported(world: Path, tmp_path
 
 
 @pytest.mark.slow
+def test_all_processes_stop_after_the_same_step_when_one_is_asked_to(world: Path, tmp_path: Path) -> None:
+    out = tmp_path / "two"
+    both = start_two(make_content(world, out, train={"steps": 100_000}))
+    limit = time.monotonic() + 100
+    while not list_checkpoints(out) and time.monotonic() < limit and all(each.is_alive() for each in both):
+        time.sleep(0.01)
+    os.kill(both[1].pid, signal.SIGTERM)
+    join_all(both)
+    steps = len(read_rows(out, "step"))
+    assert list_checkpoints(out)[-1].name == f"step-{steps:08d}"
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", [{}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
 def test_two_processes_share_an_evaluation(
     world: Path, tmp_path: Path, way: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A copy of the model for each process answers; the run has the samples that one process would have."""
-    usual = LocalModel._start
+    """Each answers questions of its own; the run has the replies that one process gives, and training goes on."""
+    usual = LiveEngine.answer
 
-    async def start_copy(self: LocalModel, number: int) -> Any:
-        (tmp_path / f"copy-{number}").touch()
-        return await usual(self, number)
+    def answer(self: LiveEngine, requests: Sequence[Request]) -> list[Reply]:
+        rank = os.environ.get("RANK", "alone")
+        with (tmp_path / f"answered-{rank}").open("a", encoding="utf-8") as file:
+            file.writelines(f"{request.key}\n" for request in requests)
+        return usual(self, requests)
 
-    monkeypatch.setattr(LocalModel, "_start", start_copy)  # also in the processes, which are forked
-    held_out = {"benchmark": "mimic/thinking", "data": str(world), "where": ["platform=test"]}
-    content = make_content(world, tmp_path / "two", train={"steps": 2, **way}, evaluation=held_out)
-    join_all(start_two(content))
-    assert sorted(path.name for path in tmp_path.glob("copy-*")) == ["copy-0", "copy-1"]
-    with (tmp_path / "two" / "evaluations.csv").open(encoding="utf-8") as file:
-        rows = [(row["step"], row["samples"], row["errors"]) for row in csv.DictReader(file)]
-    assert rows == [("2", "8", "0")]
-    assert len(Run(tmp_path / "two" / "evaluations" / "step-00000002").records()) == 8
+    monkeypatch.setattr(LiveEngine, "answer", answer)  # also in the processes, which are forked
+    # Batches that two processes cannot share evenly, of which the first leaves nothing to one of them.
+    sizes = itertools.chain([1], itertools.repeat(3))
+    monkeypatch.setattr(
+        local_model, "select_batch", lambda waiting, _: select_batch(waiting, next(sizes)) if waiting else []
+    )
+    held_out = {"benchmark": "mimic/thinking", "data": str(world), "where": ["platform=test"], "every": 2}
+    for out in ("one", "two"):
+        settings = {"steps": 3, **(way if out == "two" else {})}
+        content = make_content(world, tmp_path / out, train=settings, evaluation=held_out)
+        if out == "one":
+            train(make_recipe(content))
+        else:
+            join_all(start_two(content))
+    answered = {
+        name: (tmp_path / f"answered-{name}").read_text().split("\n")[:-1] for name in ["alone", "0", "1"]
+    }
+    assert answered["0"] and answered["1"], "both had a share"
+    assert sorted(answered["0"] + answered["1"]) == sorted(answered["alone"]), "and each question one of them"
+    for step in (2, 3):
+        one, two = (
+            {key: record.reply.text for key, record in Run(path).records().items()}
+            for path in (tmp_path / out / "evaluations" / f"step-{step:08d}" for out in ("one", "two"))
+        )
+        assert one == two and len(one) == 8
+    first, second = (read_evaluations(tmp_path / out) for out in ("one", "two"))
+    assert first == second and [row[0] for row in first] == ["2", "3"]
+    losses = [[float(loss) for (loss,) in read_rows(tmp_path / out, "loss")] for out in ("one", "two")]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert (tmp_path / "two" / "best" / "model.safetensors").is_file()
 
 

@@ -93,7 +93,7 @@ class LocalModel(Model):
         self._size = parse_positive("batch_size", batch_size)
         self._worker_count = None if workers == "auto" else parse_positive("workers", workers)
         self._waiting: list[_PendingRequest] = []
-        self._workers: list[_Worker] = []
+        self._workers: list[EngineWorker] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: ModelError | None = None
         self._deaths = 0
@@ -118,8 +118,8 @@ class LocalModel(Model):
             raise
         self._tasks = [asyncio.create_task(self._serve(worker)) for worker in self._workers]
 
-    async def _start(self, number: int) -> _Worker:
-        worker = _Worker(LoadEngine(engine=self._engine, settings=self._settings, accelerator=number))
+    async def _start(self, number: int) -> EngineWorker:
+        worker = EngineWorker(LoadEngine(engine=self._engine, settings=self._settings, accelerator=number))
         self._workers.append(worker)
         await worker.start(self.name)
         return worker
@@ -150,7 +150,7 @@ class LocalModel(Model):
         self._arrived.set()
         return await reply
 
-    async def _serve(self, worker: _Worker) -> None:
+    async def _serve(self, worker: EngineWorker) -> None:
         while True:
             while not self._waiting:
                 self._arrived.clear()
@@ -172,7 +172,7 @@ class LocalModel(Model):
                 if not waiting.reply.done():
                     waiting.reply.set_result(reply)
 
-    async def _replace_worker(self, worker: _Worker, batch: list[_PendingRequest]) -> None:
+    async def _replace_worker(self, worker: EngineWorker, batch: list[_PendingRequest]) -> None:
         """A worker died over a batch: its samples failed. Start another, unless that happens again and again."""
         error = f"the worker died: {await worker.exit_reason()}"
         for waiting in batch:
@@ -226,7 +226,7 @@ def select_batch(waiting: list[_PendingRequest], most: int) -> list[_PendingRequ
     return fitting[:most]
 
 
-class _Worker:
+class EngineWorker:
     """One process. `start` may be called again after it died."""
 
     def __init__(self, setup: LoadEngine) -> None:

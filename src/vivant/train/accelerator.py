@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
@@ -63,16 +62,6 @@ def _refuse_launcher_sharding() -> None:
                 f"accelerate was launched with {name}; write train.{name} in the recipe, and launch without it "
                 f"(accelerate config, or no --use_{name})"
             )
-
-
-def count_local_processes(accelerator: Any) -> int:
-    """How many processes run on the main process's machine. All processes must call it."""
-    from accelerate.utils import gather_object
-
-    if accelerator.num_processes == 1:
-        return 1
-    machines: list[str] = gather_object([socket.gethostname()])
-    return machines.count(machines[0])
 
 
 def move_batch(value: Any, device: torch.device) -> Any:

@@ -116,10 +116,6 @@ class DeepSpeedModel(ParallelModel):
 
     # ── checkpoints ──
 
-    def gather_weights(self) -> dict[str, Tensor]:
-        """Every process has all weights."""
-        return {name: value.detach().cpu() for name, value in self.base_model.state_dict().items()}
-
     def gather_optimizer_state(self) -> dict[str, Tensor]:
         """The moments from the processes that have them."""
         from deepspeed.utils import safe_get_full_optimizer_state
@@ -133,7 +129,7 @@ class DeepSpeedModel(ParallelModel):
         return tensors
 
     def _load_weights(self, weights: dict[str, Tensor]) -> None:
-        self.base_model.load_state_dict(weights, strict=False)
+        super()._load_weights(weights)
         self.optimizer.refresh_fp32_params()
 
     def _load_optimizer_state(self, state: Mapping[str, Mapping[str, Tensor]]) -> None:

@@ -8,7 +8,18 @@ from typing import Any
 
 from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.files import remove
+from vivant.engine.option_parsing import make_options
+from vivant.engine.options import RunOptions
+from vivant.engine.run_execution import run_plan
+from vivant.engine.run_planning import PlannedRun, plan_run
+from vivant.runs.run import Run
+from vivant.train.live_model import AnswerRounds, LiveEngine, LiveModel
 from vivant.train.settings import EvaluationSettings, Recipe
+
+_TASK_TOKENS = 256
+"""Tokens of a task, about."""
+_MAX_QUESTIONS = 16
+"""Questions that a process answers at once, at most."""
 
 
 def check_evaluation(recipe: Recipe, base: Path) -> None:
@@ -48,30 +59,52 @@ def _resolve_paths(evaluation: EvaluationSettings, base: Path) -> tuple[str, str
     return selector, data
 
 
-def evaluate_checkpoint(
-    recipe: Recipe, base: Path, out: Path, step: int, *, workers: int = 1
-) -> dict[str, Any]:
-    """Evaluate the model in `out/last`; the run is kept in `out/evaluations`.
+def evaluate_together(
+    recipe: Recipe, base: Path, out: Path, step: int, engine: LiveEngine, accelerator: Any
+) -> dict[str, Any] | None:
+    """Evaluate the model that learns, whose weights `out/last` holds; the run is kept in `out/evaluations`.
+
+    Every process answers its share of the questions and must call this; the main one receives the figures.
 
     Args:
         recipe: what is evaluated, and how.
         base: the folder that its paths are relative to.
         out: the training's folder.
         step: the training's step.
-        workers: copies of the model that share the samples, each on a device of its own.
+        engine: this process's model at work.
+        accelerator: of accelerate.
     """
-    from vivant.engine.evaluation import evaluate
+    rounds = AnswerRounds(engine, accelerator)
+    batch_size = count_questions_at_once(recipe) * accelerator.num_processes
 
+    def run() -> dict[str, Any]:
+        started = time.perf_counter()
+        options = _make_run_options(recipe, base, out, step, concurrency=2 * batch_size)
+        planned = plan_run(options)
+        run_plan(PlannedRun(planned.plan, LiveModel(planned.model, rounds, batch_size), planned.out), options)
+        row = _summarize_run(Run(planned.out), step)
+        return {**row, "seconds": round(time.perf_counter() - started, 2)}
+
+    return rounds.run(run)
+
+
+def count_questions_at_once(recipe: Recipe) -> int:
+    """How many questions a process answers at once: as many as have the tokens of one of the training's passes."""
+    train = recipe.train
+    rows = train.micro_rows or max(1, train.batch_tokens // train.row_tokens)
+    length = recipe.model.visual_tokens + _TASK_TOKENS
+    return max(1, min(_MAX_QUESTIONS, rows * train.row_tokens // length))
+
+
+def _make_run_options(recipe: Recipe, base: Path, out: Path, step: int, *, concurrency: int) -> RunOptions:
     evaluation = recipe.evaluation
     assert evaluation is not None
-    started = time.perf_counter()
     folder = out / "evaluations" / f"step-{step:08d}"
     selector, data = _resolve_paths(evaluation, base)
     remove(folder)  # a run that an interrupted training left there with other weights
-    device = "cpu" if recipe.train.device == "cpu" else "auto"
-    run = evaluate(
-        selector,
-        f"mimic-chat/{(out / 'last').resolve()}",
+    return make_options(
+        selectors=selector,
+        model=f"mimic-chat/{(out / 'last').resolve()}",
         data=(data,) if data else (),
         frames=recipe.data.frames,
         where=_resolve_conditions(evaluation, selector, data),
@@ -79,19 +112,21 @@ def evaluate_checkpoint(
         limit=evaluation.limit,
         out=str(folder),
         cache="off",
-        model_options={"device": device, "threads": recipe.train.threads, "workers": workers},
+        concurrency=concurrency,
     )
+
+
+def _summarize_run(run: Run, step: int) -> dict[str, Any]:
     scores = [score for part in run.scores() for _, _, score in part.rows]
     values = [score.value or 0.0 for score in scores if score.status in ("scored", "unparsed")]
     if not values:
-        raise DataError(f"None of the held-out samples could be scored; see {folder}")
+        raise DataError(f"None of the held-out samples could be scored; see {run.path}")
     return {
         "step": step,
         "accuracy": sum(values) / len(values),
         "samples": len(values),
         "errors": sum(score.status == "missing" for score in scores),
         "unparsed": sum(score.status == "unparsed" for score in scores),
-        "seconds": round(time.perf_counter() - started, 2),
     }
 
 

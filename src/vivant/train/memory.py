@@ -38,18 +38,11 @@ class MemoryPrediction(Struct, frozen=True, kw_only=True):
     """What the backward pass keeps, and the largest layer that is computed anew."""
     vision: float
     """The frozen tower at work on one window of frames, before anything else is kept."""
-    evaluation: float
-    """The copy of the whole model that answers the held-out slice beside the one that learns."""
 
     @property
     def total(self) -> float:
         """At the peak."""
-        return (
-            self.weights
-            + self.gradients
-            + self.optimizer
-            + max(self.activations, self.vision, self.evaluation)
-        )
+        return self.weights + self.gradients + self.optimizer + max(self.activations, self.vision)
 
 
 def predict_memory(
@@ -62,12 +55,11 @@ def predict_memory(
     )
     width = 2 if half else 4
     sharded = recipe.train.fsdp is not None and processes > 1
-    weights = learning = whole = 0.0
+    weights = learning = 0.0
     for name, weight in model.named_parameters():
         size = weight.numel() * _bytes_per_weight(name, weight, recipe.model, width)
         in_layers = sharded and name.startswith("language_model.") and ".layers." in name
         weights += size / processes if in_layers else size
-        whole += weight.numel() * (width if recipe.model.language_source else 4)
         if weight.requires_grad:
             learning += weight.numel() / (processes if sharded else 1)
     if sharded:  # two gathered layers: the one at work and the next
@@ -79,7 +71,6 @@ def predict_memory(
         optimizer=learning * 8 / 1e9,
         activations=_count_activations(model, recipe, width, answer_share) / 1e9,
         vision=_count_vision(model, recipe, width) / 1e9,
-        evaluation=whole / 1e9 if recipe.evaluation else 0.0,
     )
 
 
@@ -96,8 +87,6 @@ def check_memory(recipe: Recipe, card: float, processes: int = 1) -> MemoryPredi
 
 def _advise(recipe: Recipe, prediction: MemoryPrediction) -> str:
     train = recipe.train
-    if prediction.evaluation > max(prediction.activations, prediction.vision):
-        return "try without evaluation"
     if prediction.activations > prediction.weights and not train.gradient_checkpointing:
         return "try train.gradient_checkpointing: true"
     if prediction.activations > prediction.weights:
@@ -270,7 +259,6 @@ def make_memory_table(recipe: Recipe, card: float, processes: int) -> Table:
         "Optimizer": prediction.optimizer,
         "Activations": prediction.activations,
         "Vision tower at work": prediction.vision,
-        "Copy that is evaluated": prediction.evaluation,
         "Peak": prediction.total,
     }
     return Table(
@@ -282,6 +270,7 @@ def make_memory_table(recipe: Recipe, card: float, processes: int) -> Table:
         notes=(
             "Counted on tensors without contents, for one pass of train.micro_rows rows; answers are "
             f"{ANSWER_SHARE:.0%} of a row. Attention by fused kernels. The vision tower works before "
-            "activations are kept, an evaluation between updates.",
+            "activations are kept. An evaluation answers with the same weights between updates, no more tokens at "
+            "once than a pass has.",
         ),
     )

@@ -44,6 +44,8 @@ class ParallelModel:
     model: Any
     """What is called."""
     optimizer: Any
+    is_sharded = False
+    """Whether a pass needs all processes."""
 
     def __init__(self, base_model: Any, recipe: Recipe, accelerator: Any) -> None:
         self.base_model, self.recipe, self.accelerator = base_model, recipe, accelerator
@@ -88,12 +90,11 @@ class ParallelModel:
         return self.optimizer.optimizer
 
     def gather_weights(self) -> dict[str, Tensor]:
-        """All weights, gathered from all processes onto the CPU; only the main process receives them."""
-        from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
-
-        options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-        weights: dict[str, Tensor] = get_model_state_dict(self.model, options=options)
-        return weights
+        """All weights on the CPU; only the main process receives them. All processes must call it."""
+        if not self.accelerator.is_main_process:
+            return {}
+        # Not by torch's own function for this, which looks for each name of eight-bit layers among their attributes.
+        return {name: value.detach().cpu() for name, value in self.base_model.state_dict().items()}
 
     def gather_optimizer_state(self) -> dict[str, Tensor]:
         """The optimizer's tensors by `weight|quantity`; for the main process alone."""
@@ -121,10 +122,7 @@ class ParallelModel:
         self._load_optimizer_state(state)
 
     def _load_weights(self, weights: dict[str, Tensor]) -> None:
-        from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
-
-        options = StateDictOptions(full_state_dict=True, strict=False)
-        set_model_state_dict(self.model, weights, options=options)
+        self.base_model.load_state_dict(weights, strict=False)
 
     def _load_optimizer_state(self, state: Mapping[str, Mapping[str, Tensor]]) -> None:
         from torch.distributed.checkpoint.state_dict import (
@@ -141,6 +139,8 @@ class ParallelModel:
 
 class ShardedModel(ParallelModel):
     """Weights, gradients and optimizer shared out over processes (FSDP2)."""
+
+    is_sharded = True
 
     def set_up(self) -> None:
         """Share out the weights, then make the optimizer of the shares."""
@@ -160,6 +160,20 @@ class ShardedModel(ParallelModel):
     @property
     def _bare_optimizer(self) -> Any:
         return self.optimizer
+
+    def gather_weights(self) -> dict[str, Tensor]:
+        """Gathered from all processes."""
+        from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+
+        options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+        weights: dict[str, Tensor] = get_model_state_dict(self.model, options=options)
+        return weights
+
+    def _load_weights(self, weights: dict[str, Tensor]) -> None:
+        from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+        options = StateDictOptions(full_state_dict=True, strict=False)
+        set_model_state_dict(self.model, weights, options=options)
 
 
 def select_trainable(weights: Mapping[str, Tensor], model: Any) -> dict[str, Tensor]:

@@ -32,7 +32,12 @@ def check_sharding(options: Mapping[str, Any]) -> None:
 def shard_model(model: Any, options: Mapping[str, Any], device: torch.device) -> Any:
     """Share out the weights of a model in place. The optimizer must be made afterwards."""
     from torch.distributed.device_mesh import init_device_mesh
-    from torch.distributed.fsdp import CPUOffloadPolicy, OffloadPolicy, fully_shard
+    from torch.distributed.fsdp import (
+        CPUOffloadPolicy,
+        OffloadPolicy,
+        fully_shard,
+        register_fsdp_forward_method,
+    )
 
     mesh = init_device_mesh(device.type, (torch.distributed.get_world_size(),))
     offload: Any = CPUOffloadPolicy() if options.get("cpu_offload") else OffloadPolicy()
@@ -41,6 +46,7 @@ def shard_model(model: Any, options: Mapping[str, Any], device: torch.device) ->
         fully_shard(layer, mesh=mesh, reshard_after_forward=reshard, offload_policy=offload)
     # Fusion reads the root's weights inside the layers, in the backward pass too: they stay gathered until it ends.
     fully_shard(model, mesh=mesh, reshard_after_forward=False, offload_policy=offload)
+    register_fsdp_forward_method(model, "generate")
     return model
 
 

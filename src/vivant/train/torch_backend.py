@@ -85,18 +85,23 @@ class TorchMimicChatEngine:
         self.accelerators = torch.cuda.device_count()
         device, dtype = choose_device(settings, accelerator)
         stated = dtype if isinstance(dtype, torch.dtype) else None
-        self._model, self._processor = load_model(settings["model"], dtype=stated)
-        if stated is None and self._model.settings.language_source:
-            self._model.to(torch.bfloat16)  # an accelerator's format for models of billions
+        model, processor = load_model(settings["model"], dtype=stated)
+        if stated is None and model.settings.language_source:
+            model.to(torch.bfloat16)  # an accelerator's format for models of billions
         try:
-            self._model.to(device)
+            model.to(device)
         except (RuntimeError, AssertionError) as error:
             raise ModelError(
                 f"--model-option device={device}: {' '.join(str(error).split())[:200]}"
             ) from error
-        self._tokenizer = self._processor.tokenizer
+        self.use_model(model, processor)
+
+    def use_model(self, model: Any, processor: Any) -> None:
+        """Answer with this model, where it is."""
+        self._model, self._processor = model, processor
+        self._tokenizer = processor.tokenizer
         self._end = self._tokenizer.eos_token_id
-        text = self._model.language_model.config.get_text_config()
+        text = model.language_model.config.get_text_config()
         self._context = int(getattr(text, "max_position_embeddings", 0) or 2**20)
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
@@ -117,14 +122,15 @@ class TorchMimicChatEngine:
         if arguments["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
         batch = self._move(self._processor.make_batch(questions))
-        rows = self._model.generate(
-            **batch, **arguments, eos_token_id=self._end, pad_token_id=self._tokenizer.pad_token_id
-        ).tolist()
+        rows = self._model.generate(**batch, **self._generation_arguments(**arguments)).tolist()
         counts = batch["attention_mask"].sum(dim=1).tolist()
         return [
             make_reply(row, self._end, self._detokenize, count, decoding, arguments["max_new_tokens"])
             for row, count in zip(rows, counts, strict=True)
         ]
+
+    def _generation_arguments(self, **named: Any) -> dict[str, Any]:
+        return {**named, "eos_token_id": self._end, "pad_token_id": self._tokenizer.pad_token_id}
 
     def _detokenize(self, ids: Sequence[int]) -> str:
         text: str = self._tokenizer.decode(ids, skip_special_tokens=True)
@@ -151,8 +157,12 @@ class TorchMimicChatEngine:
         return Reply(tokens_in=len(prompt.ids), likelihoods=tuple(likelihoods))
 
     def _move(self, batch: dict[str, Any]) -> dict[str, Any]:
-        device = self._model.device
+        device = self._device
         return {n: v.to(device) if isinstance(v, self._torch.Tensor) else v for n, v in batch.items()}
+
+    @property
+    def _device(self) -> Any:
+        return self._model.device
 
     def _tokenize(self, request: Request) -> Any:
         from vivant.train.model.processing import ModelInput

@@ -18,7 +18,7 @@ from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import remove
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
-from vivant.train.accelerator import count_local_processes, make_accelerator, move_batch
+from vivant.train.accelerator import make_accelerator, move_batch
 from vivant.train.checkpoints import (
     CheckpointError,
     TrainingState,
@@ -30,9 +30,10 @@ from vivant.train.checkpoints import (
 from vivant.train.components import TrainingComponents, load_components
 from vivant.train.data.dataloader import Batch, BatchSampler, DataLoader, TrainingPosition
 from vivant.train.data.frame_loader import FrameLoader, count_videos
-from vivant.train.evaluation import evaluate_checkpoint
+from vivant.train.evaluation import evaluate_together
 from vivant.train.feature_cache import open_feature_cache
 from vivant.train.interruption import finish_step_when_stopped
+from vivant.train.live_model import LiveEngine
 from vivant.train.memory import check_memory
 from vivant.train.metrics import MetricsWriter
 from vivant.train.optimization import find_resting_parts, set_learning_rates
@@ -104,7 +105,8 @@ class Trainer:
     ) -> None:
         self.recipe, self.base, self.out = recipe, base, out
         self.accelerator, self.frame_loader = accelerator, frame_loader
-        self.tokenizer, self.base_model = components.processor.tokenizer, components.model
+        self.processor, self.base_model = components.processor, components.model
+        self.tokenizer = self.processor.tokenizer
         if recipe.train.gradient_checkpointing:
             self.base_model.enable_checkpointing()
         self.parallel = make_parallel_model(self.base_model, recipe, accelerator)
@@ -127,7 +129,7 @@ class Trainer:
         )
         self.best: float | None = None
         self.best_step = -1
-        self._stop = False
+        self._stop_asked = self._stop = False
 
     # ── the loop ──
 
@@ -221,9 +223,13 @@ class Trainer:
                 self.parallel.backward(loss * world_size)
         skipped = len(self.frame_loader.failed)
         if world_size > 1:
-            sums = torch.tensor([total_loss, skipped], device=accelerator.device, dtype=torch.float64)
+            figures = [total_loss, skipped, self._stop_asked]
+            sums = torch.tensor(figures, device=accelerator.device, dtype=torch.float64)
             sums = accelerator.reduce(sums, "sum")
             total_loss, skipped = float(sums[0]), int(sums[1])
+            self._stop = bool(sums[2])  # all processes after the same step, whichever was asked, and when
+        else:
+            self._stop = self._stop_asked
         if not math.isfinite(total_loss):
             raise self._make_nonfinite_error(batch, "loss")
         learning_rate = set_learning_rates(self.parallel.optimizer, self.recipe, step)
@@ -315,9 +321,12 @@ class Trainer:
 
     def _evaluate(self, position: TrainingPosition, metrics: MetricsWriter | None) -> None:
         self._save_model(self.out / "last")
-        workers = count_local_processes(self.accelerator)
-        if metrics is not None and self.recipe.evaluation is not None:
-            row = evaluate_checkpoint(self.recipe, self.base, self.out, position.step, workers=workers)
+        self.base_model.eval()
+        engine = LiveEngine(
+            self.base_model, self.processor, self.accelerator, sharded=self.parallel.is_sharded
+        )
+        row = evaluate_together(self.recipe, self.base, self.out, position.step, engine, self.accelerator)
+        if metrics is not None and row is not None:
             metrics.write_evaluation(row)
             if self.best is None or row["accuracy"] > self.best:
                 self.best, self.best_step = row["accuracy"], position.step
@@ -349,8 +358,8 @@ class Trainer:
 
     def stop(self) -> None:
         """Finish the current step, save a checkpoint, end."""
-        self._log("Stopping after this step; --resume goes on from it.")
-        self._stop = True
+        self._log("Stopping after this step or the next; --resume goes on from it.")
+        self._stop_asked = True
 
     def _log(self, message: str) -> None:
         if self.accelerator.is_main_process:

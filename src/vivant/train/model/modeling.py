@@ -376,7 +376,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             return None
         return self.fusion.match.score_vocabulary(self.language_model.get_input_embeddings().weight, sums)
 
-    @torch.inference_mode()  # type: ignore[untyped-decorator]
+    @torch.no_grad()  # type: ignore[untyped-decorator]
     def generate(
         self,
         input_ids: Tensor,
