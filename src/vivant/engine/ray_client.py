@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
 import msgspec
 
-from vivant.engine.ray_worker import WorkerAnswer, WorkerCall
+from vivant.engine.ray_worker import GATHER, PREPARING, WorkerAnswer, WorkerCall
 
-_GATHER = 0.001
-"""Seconds between two bundles of calls."""
 _STOP_SECONDS = 10.0
 
 
 class WorkerLostError(Exception):
     """The worker, or its node, is gone."""
+
+    def __init__(self, node: str, *, begun: bool) -> None:
+        super().__init__(f"the worker on {node} was lost")
+        self.begun = begun
+        """It may have been at work on the call; else others were before it."""
 
 
 class WorkerHandle:
@@ -28,9 +32,14 @@ class WorkerHandle:
         self.node = node
         self.lost = False
         self.answered = False
+        self.limit = 0
+        """Its share of the requests under way, where it has one (see `ray_shares`)."""
+        self.held = 0
+        """How many it may still have under way: more than its share, after that has fallen."""
         self._actor = actor
         self._on_loss = on_loss
         self._waiting: dict[tuple[int, str], asyncio.Future[WorkerAnswer]] = {}
+        self._limits = count()
         self._outbox: list[WorkerCall] = []
         self._bundles = 0
         self._sending = False
@@ -50,7 +59,7 @@ class WorkerHandle:
     async def call(self, call: WorkerCall) -> WorkerAnswer:
         """Have something done. Raises WorkerLostError where the worker is gone before it answers."""
         if self.lost:
-            raise WorkerLostError(f"the worker on {self.node} was lost")
+            raise WorkerLostError(self.node, begun=False)
         future: asyncio.Future[WorkerAnswer] = asyncio.get_running_loop().create_future()
         name = (call.number, call.what)
         self._waiting[name] = future
@@ -59,6 +68,14 @@ class WorkerHandle:
             return await future
         finally:
             self._waiting.pop(name, None)
+
+    async def call_limit(self, limit: int) -> None:
+        """Tell its share, and wait until it has no more under way."""
+        await self.call(WorkerCall(number=next(self._limits), what="limit", limit=limit))
+
+    def send_limit(self, limit: int) -> None:
+        """Tell its share."""
+        self.send(WorkerCall(number=next(self._limits), what="limit", limit=limit))
 
     def send(self, call: WorkerCall) -> None:
         """Have something done that has no answer."""
@@ -77,7 +94,7 @@ class WorkerHandle:
         # Its outcome is not waited for: a worker that is gone shows in `_listen`.
         self._actor.submit.remote(self._bundles, self._encoder.encode(calls))
         self._bundles += 1
-        asyncio.get_running_loop().call_later(_GATHER, self._flush)
+        asyncio.get_running_loop().call_later(GATHER, self._flush)
 
     async def _listen(self) -> None:
         from ray.exceptions import RayError
@@ -101,9 +118,11 @@ class WorkerHandle:
         # It may only be out of reach: it must not go on asking what others ask now.
         ray.kill(self._actor)
         self._on_loss(self)
-        for future in self._waiting.values():
+        # In the order in which they came, which is nearly that in which it began with them.
+        begun = self.held + PREPARING if self.held else len(self._waiting)
+        for index, future in enumerate(self._waiting.values()):
             if not future.done():
-                future.set_exception(WorkerLostError(f"the worker on {self.node} was lost"))
+                future.set_exception(WorkerLostError(self.node, begun=index < begun))
 
     async def close(self) -> None:
         """Let the worker clean up, and end it."""

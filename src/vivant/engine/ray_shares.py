@@ -1,0 +1,67 @@
+"""One limit for the whole cluster, shared out among its workers: together they never exceed it.
+
+A worker whose share falls keeps what it has under way until it is answered, and says so then. Until that word, what it
+may still hold is given to nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from vivant.engine.ray_client import WorkerHandle, WorkerLostError
+
+
+class LimitShares:
+    """The shares of the workers that there are."""
+
+    def __init__(self, workers: list[WorkerHandle]) -> None:
+        self.limit: int | None = None
+        """None: whoever calls the workers keeps the limit."""
+        self._workers = workers
+        self._lowering: set[asyncio.Task[None]] = set()
+
+    def set_limit(self, limit: int) -> None:
+        """Share out another number."""
+        if limit != self.limit:
+            self.limit = limit
+            self.share_out()
+
+    def admit(self, worker: WorkerHandle) -> None:
+        """One more worker: it waits until others have given up some of theirs."""
+        if self.limit is not None:
+            worker.send_limit(0)
+            self.share_out()
+
+    def prefer(self, worker: WorkerHandle) -> None:
+        """See that a worker has a share where there are more workers than shares."""
+        self._workers.remove(worker)
+        self._workers.insert(0, worker)
+        self.share_out()
+
+    def share_out(self) -> None:
+        """Give every worker its part, as far as it is free: after a change of the limit or of the workers."""
+        if self.limit is None or not self._workers:
+            return
+        least, more = divmod(self.limit, len(self._workers))
+        targets = {worker: least + (index < more) for index, worker in enumerate(self._workers)}
+        for worker, target in targets.items():
+            if target < worker.limit:
+                worker.limit = target
+                task = asyncio.create_task(self._lower(worker, target))
+                self._lowering.add(task)
+                task.add_done_callback(self._lowering.discard)
+        free = self.limit - sum(worker.held for worker in self._workers)
+        for worker, target in targets.items():
+            share = min(target, worker.held + max(0, free))
+            if share > worker.limit:
+                free -= max(0, share - worker.held)
+                worker.limit, worker.held = share, max(share, worker.held)
+                worker.send_limit(share)
+
+    async def _lower(self, worker: WorkerHandle, target: int) -> None:
+        try:
+            await worker.call_limit(target)
+        except WorkerLostError:
+            return  # its share goes to the others, with it
+        worker.held = max(target, worker.limit)
+        self.share_out()
