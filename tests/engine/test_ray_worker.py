@@ -163,9 +163,13 @@ def test_a_worker_keeps_its_share_and_gives_back_what_has_not_begun() -> None:
             executor.gate.release()
             await collect(worker, 1)
             seen.append(executor.under_way)
-        stop = WorkerCall(number=101, what="limit", limit=0)
-        await worker.submit(1, msgspec.msgpack.encode([stop]))
+        back = WorkerCall(number=102, what="give back", limit=1)
+        await worker.submit(1, msgspec.msgpack.encode([back]))
         result = await collect(worker, 2)
+        assert result.keys() == {5, 102}, "the last that waits is given back"
+        stop = WorkerCall(number=101, what="limit", limit=0)
+        await worker.submit(2, msgspec.msgpack.encode([stop]))
+        result |= await collect(worker, 1)
         assert 101 not in result, "a lower limit is confirmed when it holds, not before"
         seen.append(executor.under_way)
         for _ in range(2):
@@ -219,6 +223,29 @@ def test_shares_of_a_limit_never_exceed_it_while_workers_come_and_go() -> None:
     asyncio.run(main())
 
 
+def test_what_waits_at_a_busy_worker_moves_to_an_idle_one_that_sees_the_data() -> None:
+    async def main() -> None:
+        busy, idle = SharingWorker(), SharingWorker()
+        busy.slot, idle.slot = "a", "b"
+        shares = LimitShares([busy, idle])  # type: ignore[list-item]
+        shares.set_limit(4)
+        busy.busy, idle.busy = 9, 1
+        shares.rebalance()
+        await settle()
+        assert busy.taken == []
+        idle.busy = 0
+        shares.rebalance()
+        shares.rebalance()  # not twice before the first is done
+        await settle()
+        assert busy.taken == [4]
+        shares.excluded.add("b")
+        shares.rebalance()
+        await settle()
+        assert busy.taken == [4]
+
+    asyncio.run(main())
+
+
 async def settle() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
@@ -228,7 +255,9 @@ class SharingWorker:
     """What LimitShares knows of a worker."""
 
     def __init__(self) -> None:
-        self.limit = self.held = 0
+        self.slot = ""
+        self.limit = self.held = self.busy = 0
+        self.taken: list[int] = []
         self._confirmed = asyncio.Event()
 
     def confirm(self) -> None:
@@ -237,6 +266,10 @@ class SharingWorker:
 
     def send_limit(self, limit: int) -> None:
         assert limit in (0, self.limit)
+
+    async def take_back(self, count: int) -> None:
+        self.taken.append(count)
+        self.busy -= count
 
     async def call_limit(self, _limit: int) -> None:
         await self._confirmed.wait()

@@ -23,11 +23,11 @@ class Admission(NamedTuple):
 
 
 class WithdrawnError(Exception):
-    """What waited for its turn will get none here."""
+    """What wants its turn will get none here."""
 
 
 class ConcurrencyLimit:
-    """Lets so many in at once, in the order in which they ask. At 0 nobody waits: who asks is sent away."""
+    """Lets so many in at once, in the order in which they ask. At 0, who asks is sent away."""
 
     def __init__(self, limit: float) -> None:
         self.limit = limit
@@ -69,11 +69,6 @@ class ConcurrencyLimit:
         """Set the limit. Those that are in stay in."""
         self.limit = limit
         self._admit()
-        if not limit:
-            while self._waiting:
-                future = self._waiting.popleft()
-                if not future.done():
-                    future.set_exception(WithdrawnError())
 
     def _admit(self) -> None:
         while self._waiting and self.in_flight < self.room:

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.engine.ray_worker import GATHER, PREPARING, WorkerAnswer, WorkerCall
+from vivant.engine.ray_worker import GATHER, WorkerAnswer, WorkerCall
 
 _STOP_SECONDS = 10.0
 
@@ -18,16 +18,19 @@ _STOP_SECONDS = 10.0
 class WorkerLostError(Exception):
     """The worker, or its node, is gone."""
 
-    def __init__(self, node: str, *, begun: bool) -> None:
-        super().__init__(f"the worker on {node} was lost")
-        self.begun = begun
-        """It may have been at work on the call; else others were before it."""
-
 
 class WorkerHandle:
     """One worker."""
 
-    def __init__(self, actor: Any, slot: str, node: str, on_loss: Callable[[WorkerHandle], None]) -> None:
+    def __init__(
+        self,
+        actor: Any,
+        slot: str,
+        node: str,
+        *,
+        on_loss: Callable[[WorkerHandle], None],
+        on_answers: Callable[[], None],
+    ) -> None:
         self.slot = slot
         self.node = node
         self.lost = False
@@ -38,8 +41,9 @@ class WorkerHandle:
         """How many it may still have under way: more than its share, after that has fallen."""
         self._actor = actor
         self._on_loss = on_loss
+        self._on_answers = on_answers
         self._waiting: dict[tuple[int, str], asyncio.Future[WorkerAnswer]] = {}
-        self._limits = count()
+        self._orders = count()
         self._outbox: list[WorkerCall] = []
         self._bundles = 0
         self._sending = False
@@ -59,7 +63,7 @@ class WorkerHandle:
     async def call(self, call: WorkerCall) -> WorkerAnswer:
         """Have something done. Raises WorkerLostError where the worker is gone before it answers."""
         if self.lost:
-            raise WorkerLostError(self.node, begun=False)
+            raise WorkerLostError(f"the worker on {self.node} was lost")
         future: asyncio.Future[WorkerAnswer] = asyncio.get_running_loop().create_future()
         name = (call.number, call.what)
         self._waiting[name] = future
@@ -71,11 +75,15 @@ class WorkerHandle:
 
     async def call_limit(self, limit: int) -> None:
         """Tell its share, and wait until it has no more under way."""
-        await self.call(WorkerCall(number=next(self._limits), what="limit", limit=limit))
+        await self.call(WorkerCall(number=next(self._orders), what="limit", limit=limit))
 
     def send_limit(self, limit: int) -> None:
         """Tell its share."""
-        self.send(WorkerCall(number=next(self._limits), what="limit", limit=limit))
+        self.send(WorkerCall(number=next(self._orders), what="limit", limit=limit))
+
+    async def take_back(self, count: int) -> None:
+        """Have calls back that it has not begun with, so many at most."""
+        await self.call(WorkerCall(number=next(self._orders), what="give back", limit=count))
 
     def send(self, call: WorkerCall) -> None:
         """Have something done that has no answer."""
@@ -110,6 +118,8 @@ class WorkerHandle:
                 future = self._waiting.get((answer.number, answer.what))
                 if future is not None and not future.done():
                     future.set_result(answer)
+                    del self._waiting[answer.number, answer.what]
+            self._on_answers()
 
     def _lose(self) -> None:
         import ray
@@ -118,11 +128,9 @@ class WorkerHandle:
         # It may only be out of reach: it must not go on asking what others ask now.
         ray.kill(self._actor)
         self._on_loss(self)
-        # In the order in which they came, which is nearly that in which it began with them.
-        begun = self.held + PREPARING if self.held else len(self._waiting)
-        for index, future in enumerate(self._waiting.values()):
+        for future in self._waiting.values():
             if not future.done():
-                future.set_exception(WorkerLostError(self.node, begun=index < begun))
+                future.set_exception(WorkerLostError(f"the worker on {self.node} was lost"))
 
     async def close(self) -> None:
         """Let the worker clean up, and end it."""

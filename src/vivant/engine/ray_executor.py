@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -29,7 +28,7 @@ from vivant.core.types import Image, Job, Reply, Text
 from vivant.engine.byte_budget import estimate_held
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
-from vivant.engine.ray_connection import connect
+from vivant.engine.ray_connection import connect, environment_to_share
 from vivant.engine.ray_shares import LimitShares
 from vivant.engine.ray_worker import (
     RayWorker,
@@ -159,7 +158,7 @@ class RayExecutor(Executor):
             )
             .remote()
         )
-        worker = WorkerHandle(actor, slot, name, self._on_loss)
+        worker = WorkerHandle(actor, slot, name, on_loss=self._on_loss, on_answers=self._shares.rebalance)
         try:
             setup = WorkerSetup(
                 options=msgspec.json.encode(self._options),
@@ -168,7 +167,7 @@ class RayExecutor(Executor):
                 folder=str(Path.cwd()),
             )
             started = msgspec.msgpack.decode(
-                await actor.start.remote(msgspec.msgpack.encode(setup), _environment_to_share()),
+                await actor.start.remote(msgspec.msgpack.encode(setup), environment_to_share()),
                 type=WorkerStarted,
             )
         except ray.exceptions.RayError as error:
@@ -268,40 +267,34 @@ class RayExecutor(Executor):
 
     async def send(self, request: PreparedRequest) -> Reply | TransientError | None:
         remote: _RemoteRequest = request.payload
-        if not remote.deaths:
+        while remote.deaths < _MAX_DEATHS - 1:
             try:
                 return await self._send_once(request)
             except WorkerLostError:
                 remote.deaths += 1
-        # One of those that a worker died over may have killed it. Asked one at a time, the others are cleared.
+        # Its worker died again, perhaps of a neighbour. Asked one at a time, those that kill none are cleared.
         async with self._suspect_lock:
-            while True:
-                try:
-                    return await self._send_once(request)
-                except WorkerLostError as error:
-                    remote.deaths += 1
-                    if remote.deaths >= _MAX_DEATHS:
-                        return Reply(status="error", error=f"{error} ({_MAX_DEATHS} times over this sample)")
+            try:
+                return await self._send_once(request)
+            except WorkerLostError as error:
+                return Reply(status="error", error=f"{error} ({_MAX_DEATHS} times over this sample)")
 
     async def _send_once(self, request: PreparedRequest) -> Reply | TransientError | None:
-        """The outcome of one attempt. Raises WorkerLostError where the worker died over it, perhaps because of it."""
+        """The outcome of one attempt. Raises WorkerLostError where the worker died meanwhile."""
         remote: _RemoteRequest = request.payload
+        given_back = False
         while self._shares.limit != 0:
             if remote.worker is None or remote.worker.lost:
-                remote.worker, remote.number = await self._choose(remote.job), next(self._numbers)
+                remote.worker = await self._choose(remote.job, least_busy=given_back)
+                remote.number = next(self._numbers)
                 call = WorkerCall(number=remote.number, what="ask", job=remote.job)
             else:
                 call = WorkerCall(number=remote.number, what="send")
-            try:
-                answer = await remote.worker.call(call)
-            except WorkerLostError as error:
-                if error.begun:
-                    raise
-                continue
+            answer = await remote.worker.call(call)
             if answer.kind == "no data":
                 self._exclude_worker(remote.worker, answer.error)
             if answer.kind in ("no data", "withdrawn"):
-                remote.worker = None
+                remote.worker, given_back = None, answer.kind == "withdrawn"
                 continue
             _raise_error(answer)
             request.seconds = answer.seconds
@@ -343,9 +336,10 @@ class RayExecutor(Executor):
     def _exclude_worker(self, worker: WorkerHandle, root: str) -> None:
         if (worker.slot, root) not in self._without_data:
             self._without_data.add((worker.slot, root))
+            self._shares.excluded.add(worker.slot)
             logger.warning("Ray: %s does not see %s; its samples go to other nodes.", worker.node, root)
 
-    async def _choose(self, job: Job) -> WorkerHandle:
+    async def _choose(self, job: Job, *, least_busy: bool = False) -> WorkerHandle:
         await self._wait_for_worker()
         seeing = [worker for worker in self._workers if (worker.slot, job.root) not in self._without_data]
         if not seeing:
@@ -353,6 +347,8 @@ class RayExecutor(Executor):
         if self._shares.limit and not any(worker.limit for worker in seeing):
             self._shares.prefer(seeing[0])
         seeing = [worker for worker in seeing if worker.limit] or seeing
+        if least_busy:
+            return min(seeing, key=lambda worker: worker.busy)
         name = _first_file(job)
         favourite = max(seeing, key=lambda worker: hashlib.sha256(f"{worker.slot} {name}".encode()).digest())
         total = sum(worker.busy for worker in seeing)
@@ -385,12 +381,3 @@ def _raise_error(answer: WorkerAnswer) -> None:
         raise DeniedError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
-
-
-def _environment_to_share() -> dict[str, str]:
-    """What a node may need to know from this process's environment; its own settings win."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name.endswith("_API_KEY") or name.startswith("VIVANT_") or name in ("HF_TOKEN", "OPENAI_BASE_URL")
-    }

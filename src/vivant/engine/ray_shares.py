@@ -1,12 +1,13 @@
 """One limit for the whole cluster, shared out among its workers: together they never exceed it.
 
 A worker whose share falls keeps what it has under way until it is answered, and says so then. Until that word, what it
-may still hold is given to nobody else.
+may still hold is given to nobody else. Requests that wait at a worker move to one that has nothing left to do.
 """
 
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
 
@@ -18,7 +19,10 @@ class LimitShares:
         self.limit: int | None = None
         """None: whoever calls the workers keeps the limit."""
         self._workers = workers
+        self.excluded: set[str] = set()
+        """Slots whose node does not see all data: what waits elsewhere is not moved to them."""
         self._lowering: set[asyncio.Task[None]] = set()
+        self._moving: asyncio.Task[None] | None = None
 
     def set_limit(self, limit: int) -> None:
         """Share out another number."""
@@ -57,6 +61,20 @@ class LimitShares:
                 free -= max(0, share - worker.held)
                 worker.limit, worker.held = share, max(share, worker.held)
                 worker.send_limit(share)
+
+    def rebalance(self) -> None:
+        """Where a worker has nothing left to do, take back half of what another has: it is given out anew."""
+        if not self.limit or self._moving is not None:
+            return
+        able = [worker for worker in self._workers if worker.limit and worker.slot not in self.excluded]
+        busiest = max(able, key=lambda worker: worker.busy, default=None)
+        if busiest is not None and busiest.busy > 1 and any(not worker.busy for worker in able):
+            self._moving = asyncio.create_task(self._take_back(busiest))
+
+    async def _take_back(self, worker: WorkerHandle) -> None:
+        with suppress(WorkerLostError):  # then all that it had goes to others
+            await worker.take_back(worker.busy // 2)
+        self._moving = None
 
     async def _lower(self, worker: WorkerHandle, target: int) -> None:
         try:

@@ -54,10 +54,11 @@ class WorkerCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     """`identify`, `prepare` and `ask` name what they make by it; `send` and `release` refer to what was made under it.
     `ask` prepares, sends when it is its turn, and releases what was answered; `release` has no answer."""
-    what: Literal["identify", "prepare", "ask", "send", "release", "limit"]
+    what: Literal["identify", "prepare", "ask", "send", "release", "limit", "give back"]
     job: Job | None = None
     limit: int = 0
-    """How many requests may be under way here from now on. Answered when no more are."""
+    """How many requests may be under way here from now on, answered when no more are; or how many to give back of those
+    that have not begun."""
 
 
 class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -79,7 +80,7 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a call."""
 
     number: int
-    what: Literal["identify", "prepare", "ask", "send", "limit"]
+    what: Literal["identify", "prepare", "ask", "send", "limit", "give back"]
     fingerprint: str = ""
     media: tuple[MediaUse, ...] = ()
     notes: tuple[str, ...] = ()
@@ -91,14 +92,14 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """That the attempt took, here."""
     error: str = ""
     kind: Literal["", "media", "no data", "withdrawn", "denied", "fatal"] = ""
-    """Of the error: one sample's; this node does not see the folder; it was not its turn before the limit fell to 0;
-    perhaps or surely no request can succeed."""
+    """Of the error: one sample's; this node does not see the folder; given back before it was sent; perhaps or surely
+    no request can succeed."""
 
 
 GATHER = 0.005
 """Seconds that calls and answers wait for others to travel with. A message costs as much CPU as a request."""
-PREPARING = 4
-"""Prepared at once, in the order in which they will be sent."""
+_PREPARING = 4
+"""Prepared at once, or twice as many as there are processes that decode; in the order in which they will be sent."""
 
 
 class _NoDataError(Exception):
@@ -112,9 +113,10 @@ class RayWorker:
         self._executor: LocalExecutor | None = None
         self._preparer: Any = None
         self._prepared: dict[int, PreparedRequest] = {}
-        self._preparing = asyncio.Semaphore(PREPARING)
+        self._preparing = asyncio.Semaphore(_PREPARING)
         self._limit = ConcurrencyLimit(1 << 30)
         self._drained: list[WorkerAnswer] = []
+        self._unsent: dict[int, asyncio.Task[None]] = {}
         self._answers: list[WorkerAnswer] = []
         self._arrived = asyncio.Event()
         self._tasks: dict[int, asyncio.Task[None]] = {}
@@ -150,6 +152,7 @@ class RayWorker:
         options = msgspec.json.decode(setup.options, type=RunOptions)
         preparer = MediaLoader(cache_root(), workers=options.workers, threads=setup.threads)
         self._preparer = preparer
+        self._preparing = asyncio.Semaphore(max(_PREPARING, 2 * options.workers))
         self._executor = LocalExecutor(
             create_model(options), preparer, audio=options.audio, on_too_large=options.on_too_large
         )
@@ -173,11 +176,23 @@ class RayWorker:
                 task.cancel()
         elif call.what == "limit":
             self._limit.change(call.limit)
+            if not call.limit:
+                self._give_back(len(self._unsent))
             self._drained.append(WorkerAnswer(number=call.number, what="limit"))
             self._note_drained()
+        elif call.what == "give back":
+            self._give_back(call.limit)
+            self._give(WorkerAnswer(number=call.number, what="give back"))
         else:
             task = self._tasks[call.number] = asyncio.create_task(self._handle(call))
             task.add_done_callback(lambda _: self._tasks.pop(call.number, None))
+
+    def _give_back(self, count: int) -> None:
+        """Withdraw what waits to be prepared or sent, the last first."""
+        for number in list(reversed(self._unsent))[:count]:
+            self._unsent.pop(number).cancel()
+            self._prepared.pop(number, None)
+            self._give(WorkerAnswer(number=number, what="ask", kind="withdrawn"))
 
     def _note_drained(self) -> None:
         """Answer those that wait until no more requests are under way than may be."""
@@ -243,11 +258,17 @@ class RayWorker:
                 number=call.number, what="identify", fingerprint=key.fingerprint, media=key.media
             )
         if call.what == "ask":
-            async with self._preparing:
-                request = await self._prepare(call.job)
-            if request.refused is None:
-                self._prepared[call.number] = request
-                return await self._send(call, request)
+            self._unsent[call.number] = self._tasks[call.number]
+            try:
+                async with self._preparing:
+                    task = self._unsent.pop(call.number)
+                    request = await self._prepare(call.job)
+                if request.refused is None:
+                    self._unsent[call.number] = task
+                    self._prepared[call.number] = request
+                    return await self._send(call, request)
+            finally:
+                self._unsent.pop(call.number, None)
         else:
             request = self._prepared[call.number] = await self._prepare(call.job)
         return _describe(call, request, size=request.size, refused=request.refused)
@@ -261,6 +282,7 @@ class RayWorker:
         """One attempt, when it is its turn."""
         assert self._executor is not None
         await self._limit.acquire()
+        self._unsent.pop(call.number, None)
         try:
             outcome = await self._executor.send(request)
         finally:
