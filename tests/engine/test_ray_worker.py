@@ -16,6 +16,7 @@ from vivant.engine.options import RunOptions
 from vivant.engine.ray_shares import LimitShares
 from vivant.engine.ray_worker import RayWorker, WorkerAnswer, WorkerCall, WorkerSetup, WorkerStarted
 from vivant.engine.tokens import RequestSize
+from vivant.models.base import TransientError
 
 
 def setup(path: Path, **changes: Any) -> bytes:
@@ -125,7 +126,8 @@ def test_a_worker_takes_bundles_in_their_order_and_answers_every_call(
 class SlowExecutor:
     """Answers when it is told to, and counts what is under way."""
 
-    def __init__(self) -> None:
+    def __init__(self, outcome: Reply | TransientError | None = None) -> None:
+        self.outcome = outcome or Reply(text="A")
         self.under_way = 0
         self.prepared = 0
         self.all_prepared = asyncio.Event()
@@ -140,11 +142,11 @@ class SlowExecutor:
             self.all_prepared.set()
         return PreparedRequest(job, key, RequestSize(), None)
 
-    async def send(self, _request: PreparedRequest) -> Reply:
+    async def send(self, _request: PreparedRequest) -> Reply | TransientError:
         self.under_way += 1
         await self.gate.acquire()
         self.under_way -= 1
-        return Reply(text="A")
+        return self.outcome
 
 
 def test_a_worker_keeps_its_share_and_gives_back_what_has_not_begun() -> None:
@@ -182,6 +184,31 @@ def test_a_worker_keeps_its_share_and_gives_back_what_has_not_begun() -> None:
     assert {number for number, answer in result.items() if answer.kind == "withdrawn"} == {4, 5}
     assert {number for number, answer in result.items() if answer.reply is not None} == {2, 3}
     assert 101 in result
+
+
+def test_after_a_complaint_a_worker_sends_nothing_new_until_it_is_told_its_share() -> None:
+    async def main() -> list[int]:
+        worker = RayWorker()
+        executor = SlowExecutor(TransientError("too many", slow_down=True))
+        worker._executor = executor  # type: ignore[assignment]
+        asks = [WorkerCall(number=number, what="ask", job=job("", Text("?"))) for number in range(6)]
+        limit = WorkerCall(number=100, what="limit", limit=4)
+        await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
+        await asyncio.wait_for(executor.all_prepared.wait(), 30)
+        await settle()
+        seen = [executor.under_way]
+        for _ in range(2):
+            executor.gate.release()
+        result = await collect(worker, 3)
+        seen.append(executor.under_way)
+        assert {answer.failure.position for answer in result.values() if answer.failure} == {1, 2}
+        told = WorkerCall(number=101, what="limit", limit=3, cuts=1)
+        await worker.submit(1, msgspec.msgpack.encode([told]))
+        await settle()
+        seen.append(executor.under_way)
+        return seen
+
+    assert asyncio.run(main()) == [4, 2, 3]
 
 
 def test_shares_of_a_limit_never_exceed_it_while_workers_come_and_go() -> None:
@@ -264,12 +291,12 @@ class SharingWorker:
         self._confirmed.set()
         self._confirmed = asyncio.Event()
 
-    def send_limit(self, limit: int) -> None:
+    def send_limit(self, limit: int, _cuts: int) -> None:
         assert limit in (0, self.limit)
 
     async def take_back(self, count: int) -> None:
         self.taken.append(count)
         self.busy -= count
 
-    async def call_limit(self, _limit: int) -> None:
+    async def call_limit(self, _limit: int, _cuts: int) -> None:
         await self._confirmed.wait()

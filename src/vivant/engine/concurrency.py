@@ -86,7 +86,7 @@ class AdaptiveLimit(ConcurrencyLimit):
         self.most = most
         self.ahead = 0
         """So many more are let in: they wait for their turn elsewhere."""
-        self._cuts = 0
+        self.cuts = 0
         self._ceiling = float(most)
         self._flat = 0.0
         self._rounds = 0.0
@@ -98,7 +98,7 @@ class AdaptiveLimit(ConcurrencyLimit):
     async def enter(self) -> Admission:
         """Wait until one more request may be sent."""
         await self.acquire()
-        return Admission(self._cuts, self.in_flight)
+        return Admission(self.cuts, self.in_flight)
 
     def succeeded(self) -> None:
         """A request came back: room for a little more."""
@@ -113,9 +113,9 @@ class AdaptiveLimit(ConcurrencyLimit):
 
         Requests let in before the last cut complain of the same crowd, which counts once.
         """
-        if admission.cuts < self._cuts:
+        if admission.cuts < self.cuts:
             return
-        self._cuts += 1
+        self.cuts += 1
         self._ceiling = float(max(1, min(admission.position - 1, int(self.limit))))
         self.limit = max(1.0, self._ceiling * _CUT)
         self._flat = ((self._ceiling - self.limit) / _STEEPNESS) ** (1 / 3)

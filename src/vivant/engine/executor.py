@@ -16,6 +16,7 @@ from msgspec import Struct
 from vivant.core.errors import VivantError, format_traceback
 from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
 from vivant.engine.byte_budget import estimate_held
+from vivant.engine.concurrency import Admission
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media
 from vivant.engine.tokens import RequestSize, measure_request
 from vivant.media import LoadedMedia, MediaLoader
@@ -43,6 +44,8 @@ class PreparedRequest(Struct, eq=False):
     """Stands for the reply, where the model's limits forbid the request."""
     seconds: float = 0.0
     """That the last attempt took."""
+    admission: Admission | None = None
+    """Of the last attempt, where it waited for its turn elsewhere."""
 
 
 class Executor(ABC):
@@ -67,8 +70,9 @@ class Executor(ABC):
         """
         return 0
 
-    def set_limit(self, limit: int) -> None:  # noqa: B027 (the caller keeps the limit where nothing is queued ahead)
-        """How many of those queued ahead may be under way; at 0, `send` returns None for those that are not yet."""
+    def set_limit(self, limit: int, cuts: int) -> None:  # noqa: B027 (nothing is queued ahead here)
+        """How many of those queued ahead may be under way, after so many cuts; at 0, `send` returns None for those that
+        are not yet."""
 
     @abstractmethod
     async def open(self) -> None:

@@ -73,13 +73,13 @@ class WorkerHandle:
         finally:
             self._waiting.pop(name, None)
 
-    async def call_limit(self, limit: int) -> None:
+    async def call_limit(self, limit: int, cuts: int) -> None:
         """Tell its share, and wait until it has no more under way."""
-        await self.call(WorkerCall(number=next(self._orders), what="limit", limit=limit))
+        await self.call(WorkerCall(number=next(self._orders), what="limit", limit=limit, cuts=cuts))
 
-    def send_limit(self, limit: int) -> None:
+    def send_limit(self, limit: int, cuts: int) -> None:
         """Tell its share."""
-        self.send(WorkerCall(number=next(self._orders), what="limit", limit=limit))
+        self.send(WorkerCall(number=next(self._orders), what="limit", limit=limit, cuts=cuts))
 
     async def take_back(self, count: int) -> None:
         """Have calls back that it has not begun with, so many at most."""

@@ -26,11 +26,13 @@ from msgspec import Struct
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Image, Job, Reply, Text
 from vivant.engine.byte_budget import estimate_held
+from vivant.engine.concurrency import Admission
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
 from vivant.engine.ray_connection import connect, environment_to_share
 from vivant.engine.ray_shares import LimitShares
 from vivant.engine.ray_worker import (
+    GATHER,
     RayWorker,
     WorkerAnswer,
     WorkerCall,
@@ -251,9 +253,9 @@ class RayExecutor(Executor):
         self._shares.set_limit(limit)
         return limit
 
-    def set_limit(self, limit: int) -> None:
+    def set_limit(self, limit: int, cuts: int) -> None:
         if self._shares.limit is not None:
-            self._shares.set_limit(limit)
+            self._shares.set_limit(limit, cuts)
 
     async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:
         if self._shares.limit is not None:
@@ -302,6 +304,11 @@ class RayExecutor(Executor):
                 _take_over(request, answer)
                 request.refused = answer.refused
             if answer.failure is not None:
+                if self._shares.limit is not None:
+                    others = sum(worker.limit for worker in self._workers if worker is not remote.worker)
+                    if answer.failure.slow_down:
+                        asyncio.get_running_loop().call_later(GATHER, self._shares.repeat, remote.worker)
+                    request.admission = Admission(answer.failure.cuts, answer.failure.position + others)
                 return answer.failure.error()
             remote.worker = None  # it keeps nothing of what is answered
             return answer.refused or answer.reply

@@ -19,22 +19,31 @@ class LimitShares:
         self.limit: int | None = None
         """None: whoever calls the workers keeps the limit."""
         self._workers = workers
+        self.cuts = 0
+        """So often the limit was cut: requests sent before complain of the same crowd (`AdaptiveLimit`)."""
         self.excluded: set[str] = set()
         """Slots whose node does not see all data: what waits elsewhere is not moved to them."""
         self._lowering: set[asyncio.Task[None]] = set()
         self._moving: asyncio.Task[None] | None = None
 
-    def set_limit(self, limit: int) -> None:
-        """Share out another number."""
-        if limit != self.limit:
+    def set_limit(self, limit: int, cuts: int = 0) -> None:
+        """Share out another number, after so many cuts."""
+        if (limit, cuts) != (self.limit, self.cuts):
             self.limit = limit
+            told, self.cuts = self.cuts == cuts, cuts
             self.share_out()
+            for worker in self._workers if not told else ():
+                worker.send_limit(worker.limit, cuts)
 
     def admit(self, worker: WorkerHandle) -> None:
         """One more worker: it waits until others have given up some of theirs."""
         if self.limit is not None:
-            worker.send_limit(0)
+            worker.send_limit(0, self.cuts)
             self.share_out()
+
+    def repeat(self, worker: WorkerHandle) -> None:
+        """Tell a worker its share again: after a complaint of the server it sends nothing new before."""
+        worker.send_limit(worker.limit, self.cuts)
 
     def prefer(self, worker: WorkerHandle) -> None:
         """See that a worker has a share where there are more workers than shares."""
@@ -60,7 +69,7 @@ class LimitShares:
             if share > worker.limit:
                 free -= max(0, share - worker.held)
                 worker.limit, worker.held = share, max(share, worker.held)
-                worker.send_limit(share)
+                worker.send_limit(share, self.cuts)
 
     def rebalance(self) -> None:
         """Where a worker has nothing left to do, take back half of what another has: it is given out anew."""
@@ -78,7 +87,7 @@ class LimitShares:
 
     async def _lower(self, worker: WorkerHandle, target: int) -> None:
         try:
-            await worker.call_limit(target)
+            await worker.call_limit(target, self.cuts)
         except WorkerLostError:
             return  # its share goes to the others, with it
         worker.held = max(target, worker.limit)

@@ -59,6 +59,8 @@ class WorkerCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: int = 0
     """How many requests may be under way here from now on, answered when no more are; or how many to give back of those
     that have not begun."""
+    cuts: int = 0
+    """How often the limit was cut before."""
 
 
 class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -68,6 +70,10 @@ class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry_after: float | None = None
     slow_down: bool = False
     unreachable: bool = False
+    cuts: int = 0
+    """How often the limit had been cut when the request was sent, as far as the worker knew."""
+    position: int = 0
+    """As which of those under way here it was sent."""
 
     def error(self) -> TransientError:
         """As the runner knows it."""
@@ -115,6 +121,7 @@ class RayWorker:
         self._prepared: dict[int, PreparedRequest] = {}
         self._preparing = asyncio.Semaphore(_PREPARING)
         self._limit = ConcurrencyLimit(1 << 30)
+        self._cuts = 0
         self._drained: list[WorkerAnswer] = []
         self._unsent: dict[int, asyncio.Task[None]] = {}
         self._answers: list[WorkerAnswer] = []
@@ -175,6 +182,7 @@ class RayWorker:
             if (task := self._tasks.pop(call.number, None)) is not None:
                 task.cancel()
         elif call.what == "limit":
+            self._cuts = call.cuts
             self._limit.change(call.limit)
             if not call.limit:
                 self._give_back(len(self._unsent))
@@ -283,9 +291,14 @@ class RayWorker:
         assert self._executor is not None
         await self._limit.acquire()
         self._unsent.pop(call.number, None)
+        cuts, position = self._cuts, self._limit.in_flight
+        outcome: Reply | TransientError | None = None
         try:
             outcome = await self._executor.send(request)
         finally:
+            if isinstance(outcome, TransientError) and outcome.slow_down and self._limit.limit:
+                # Nothing takes its place until the limit is told anew, which a complaint always brings about.
+                self._limit.limit = max(1, min(self._limit.room, self._limit.in_flight - 1))
             self._limit.release()
             self._note_drained()
         if isinstance(outcome, Reply):
@@ -298,6 +311,8 @@ class RayWorker:
             retry_after=outcome.retry_after,
             slow_down=outcome.slow_down,
             unreachable=outcome.unreachable,
+            cuts=cuts,
+            position=position,
         )
         return _describe(call, request, failure=failure, seconds=request.seconds)
 

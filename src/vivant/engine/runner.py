@@ -136,7 +136,7 @@ class Runner:
         if not self._stopping.is_set():
             self._outcome.reason = reason
             self._stopping.set()
-            self._executor.set_limit(0)
+            self._executor.set_limit(0, self._limit.cuts)
             if self._meter is not None:
                 self._meter.stop()
 
@@ -312,7 +312,7 @@ class Runner:
                 self._meter.note_attempt(slot, outcome if isinstance(outcome, Reply) else None)
             if isinstance(outcome, TransientError):
                 if outcome.slow_down:
-                    self._limit.slow_down(entry)
+                    self._limit.slow_down(request.admission or entry)
                     self._tell_limit()
                 if outcome.unreachable:
                     return outcome
@@ -333,7 +333,7 @@ class Runner:
 
     def _tell_limit(self) -> None:
         if not self._stopping.is_set():
-            self._executor.set_limit(int(self._limit.limit))
+            self._executor.set_limit(int(self._limit.limit), self._limit.cuts)
 
     async def _send_once(self, request: PreparedRequest) -> Reply | TransientError | None:
         """One attempt. A request that is denied costs its sample, unless all are denied."""
