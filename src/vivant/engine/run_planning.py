@@ -73,7 +73,7 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             limits=limits,
             variant=task_options.variant,
             subset=subset.fingerprint() if subset is not None else "",
-            **options.recorded(),
+            **options.recorded() | {"decoding": _told_decoding(model, options.decoding_settings)},
         )
 
     plan = make_plan(selections, settings_for, tokenizer, options.prompts, subset)
@@ -169,6 +169,13 @@ def _check_decoding(model: Model, options: RunOptions) -> None:
         if getattr(said, name) not in (getattr(unsaid, name), None) and not options.recipe:
             remedy = "--temperature" if name == "temperature" else f"{name} among the decoding settings"
             raise UsageError(f"{model.name} takes no {name.replace('_', ' ')}; leave out {remedy}")
+
+
+def _told_decoding(model: Model, decoding: Decoding) -> Decoding:
+    """The settings without those that the model is not told: what is recorded was sent."""
+    return msgspec.structs.replace(
+        decoding, **{name: () if name == "stop" else None for name in model.untold}
+    )
 
 
 def _illustrated_style(selections: Sequence[Selection]) -> str:
