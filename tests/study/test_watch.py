@@ -64,6 +64,22 @@ def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) 
     assert walker.script("/study/watch", media=name, what="ended", seconds=10).status_code == 200
 
 
+def test_a_start_that_is_reported_late(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over a slow connection the reports follow the player by seconds: what was played still counts."""
+    from vivant.study.server import media
+
+    monkeypatch.setattr(media, "media_duration", lambda _: 10.0)
+    clock = Clock()
+    _, store, app = made(watch_whole=True, clock=clock)
+    walker = invite_walker(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    walker.client.get(walker.media[0])
+    clock.now += 6
+    walker.script("/study/watch", media=name, what="started")
+    clock.now += 4
+    assert walker.script("/study/watch", media=name, what="ended", seconds=10).status_code == 200
+
+
 def test_waiting_is_not_watching(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither a pause nor a reload of the page stands for the video."""
     from vivant.study.server import media
