@@ -26,7 +26,7 @@ def test_the_time_runs_out_while_the_server_is_away(browser: Browser, live: Any)
     person.prepare()
     page = person.page
     page.route("**/*", lambda route: route.abort())
-    page.locator("textarea").press_sequentially("Someone peels an orange")
+    page.locator("textarea").fill("Someone peels an orange")
     expect(page.get_by_role("timer")).to_contain_text("0:00")
     # Later than a page whose server answers would have left.
     page.wait_for_timeout(4_500)
@@ -95,4 +95,63 @@ def test_time_runs_out_by_itself(browser: Browser, live: Any) -> None:
     expect(person.page.get_by_role("timer")).to_contain_text("0:0")
     expect(person.page.get_by_role("alert")).to_contain_text("time for the last task was up")
     assert next(store.judgements()).answer is None
+    person.close()
+
+
+def test_the_time_limit_does_not_stand_for_the_video(browser: Browser, live: Any) -> None:
+    """Who lets the time run out instead of watching is told apart, and flagged."""
+    address, store = live(time_limit=4, count=2, items_per_participant=1, judgements_per_item=1)
+    person = Visitor(browser, address, invite(store, 1)[0])
+    person.prepare()
+    person.page.get_by_role("radio").nth(1).check()
+    expect(person.page.locator("#state")).to_have_text("Saved")
+    expect(person.page.locator("#next")).to_be_disabled()
+    expect(person.page.get_by_role("heading", name="Thank you")).to_be_visible()
+    (judgement,) = store.judgements()
+    assert (judgement.watched, judgement.plays, judgement.ended) == ("part", 0, "")
+    person.close()
+
+
+def test_text_outlasts_a_network_that_is_down_past_the_time(browser: Browser, live: Any) -> None:
+    """What was written in time is delivered late; nothing can be written any more while the network is down."""
+    address, store = live("free-then-mcq", watch_whole=False, time_limit=5)
+    person = Visitor(browser, address, invite(store, 1)[0])
+    person.prepare()
+    page = person.page
+    page.route("**/*", lambda route: route.abort())
+    page.locator("textarea").fill("Someone peels an orange")
+    expect(page.get_by_role("timer")).to_contain_text("0:00")
+    page.locator("textarea").press_sequentially(" and more", timeout=1_000, no_wait_after=True)
+    # Later than the server closes the item.
+    page.wait_for_timeout(4_500)
+    page.unroute("**/*")
+    expect(page.get_by_role("alert")).to_contain_text("time for the last task was up")
+    free = next(judgement for judgement in store.judgements() if judgement.page == "free")
+    assert (free.answer, free.late) == ("Someone peels an orange", True)
+    person.close()
+
+
+def test_text_is_delivered_by_the_next_visit(browser: Browser, live: Any) -> None:
+    """The tab was closed while the network was down, and the item was the last one."""
+    address, store = live(
+        "free-then-mcq", watch_whole=False, time_limit=3, languages=("en",), count=2,
+        items_per_participant=1, judgements_per_item=1,
+    )  # fmt: skip
+    person = Visitor(browser, address, invite(store, 1)[0])
+    person.prepare()
+    person.page.route("**/*", lambda route: route.abort())
+    person.page.locator("textarea").fill("Someone peels an orange")
+    expect(person.page.locator("#state")).to_contain_text("Not saved yet")
+    expect(person.page.get_by_role("timer")).to_contain_text("0:00")
+    person.page.wait_for_timeout(3_500)
+    with person.page.expect_event("close"):
+        person.page.close()
+    person.page = person.context.new_page()
+    with person.page.expect_response("**/study/save") as saved:
+        person.page.goto(f"{address}/study")
+    assert saved.value.ok
+    expect(person.page.get_by_role("heading", name="Thank you")).to_be_visible()
+    free = next(judgement for judgement in store.judgements() if judgement.page == "free")
+    assert (free.answer, free.late) == ("Someone peels an orange", True)
+    assert person.page.evaluate("localStorage.length") == 0
     person.close()

@@ -63,6 +63,8 @@ class AnnotatorStatistics(Struct, frozen=True, kw_only=True):
     """How often an item's page was left, on average."""
     away: float = 0.0
     """Share of the time during which the page was left."""
+    late: int = 0
+    """Items with an answer that came after the time was up."""
     signs: tuple[str, ...] = ()
     excluded: str = ""
 
@@ -153,6 +155,8 @@ def _add_signs(statistics: AnnotatorStatistics, usual: float | None) -> Annotato
         signs.append(f"{statistics.unwatched} of {statistics.items} items not watched whole")
     if statistics.away > MUCH_AWAY:
         signs.append(f"away {statistics.away:.0%} of the time, {statistics.leaves:.1f} times an item")
+    if statistics.late:
+        signs.append(f"{statistics.late} of {statistics.items} items answered late")
     if statistics.p_same is not None and statistics.p_same < LEVEL:
         signs.append("always the same")
     return msgspec.structs.replace(statistics, signs=tuple(signs))
@@ -275,6 +279,7 @@ def _measure_attention(judgements: Sequence[StudyJudgement]) -> dict[str, dict[s
         seconds = sum(page.seconds or 0.0 for page in visited.values())
         result[name] = {
             "unwatched": len(unwatched),
+            "late": len({item for (item, _), page in visited.items() if page.late}),
             "leaves": sum(page.leaves for page in visited.values()) / len({item for item, _ in visited}),
             "away": min(1.0, sum(page.away for page in visited.values()) / seconds) if seconds else 0.0,
         }

@@ -18,6 +18,7 @@ from vivant.study.server.errors import PageRefusedError
 from vivant.study.server.interface import InterfaceTexts
 from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import GRACE, CurrentPage, ParticipantState, StalePageError
+from vivant.study.store.expiry import close_expired
 from vivant.study.store.store import get_setting
 
 
@@ -162,7 +163,7 @@ async def show_current(
         try:
             if remaining is not None and remaining < -GRACE:
                 await context.store.database.write_async(
-                    answers.close_expired(context.store, context.study, item, participant, current.assignment)
+                    close_expired(context.store, context.study, item, participant, current.assignment)
                 )
                 expired = True
                 continue

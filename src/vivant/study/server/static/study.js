@@ -3,6 +3,7 @@
 
 const form = document.getElementById("item");
 const STORE = "vivant-study:";
+const SAVE = new URL("../study/save", document.currentScript.src);
 const STILL = 10000;
 // Milliseconds after which a video that should move and does not is stuck.
 
@@ -21,6 +22,20 @@ async function post(address, body, options = {}) {
 }
 
 // ── saving ──
+
+// What an earlier page could not send before its time was up. The server marks it as late, or has no use for it.
+async function deliver(token, except) {
+  let names = [];
+  try { names = Object.keys(localStorage); } catch { /* storage is off */ }
+  for (const name of names) {
+    if (!name.startsWith(STORE) || name === except) continue;
+    const fields = JSON.parse(localStorage.getItem(name));
+    try {
+      const answer = await post(SAVE, { form: token, page: name.slice(STORE.length), fields });
+      if (answer.status < 500 && answer.status !== 429) localStorage.removeItem(name);
+    } catch { /* the next page tries again */ }
+  }
+}
 
 function saver() {
   const page = form.elements.page.value;
@@ -54,7 +69,7 @@ function saver() {
     say(form.dataset.saving);
     let answer;
     try {
-      answer = await post(form.dataset.save, { form: token, page, fields: now });
+      answer = await post(SAVE, { form: token, page, fields: now });
     } catch {
       answer = null;
     }
@@ -98,10 +113,6 @@ function saver() {
     }
     flush();
   }
-  try {
-    for (const name of Object.keys(localStorage)) if (name.startsWith(STORE) && name !== key) localStorage.removeItem(name);
-  } catch { /* storage is off: nothing to tidy */ }
-
   let leaving = false;
   form.addEventListener("submit", async (event) => {
     if (leaving) { event.preventDefault(); return; }
@@ -235,6 +246,9 @@ function clock(flush) {
     place.textContent = form.dataset.time.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
     place.classList.toggle("soon", left <= 10);
     if (left > 0) return void setTimeout(tick, 500);
+    // Whoever is without a connection gets no more time than others.
+    for (const part of form.querySelectorAll(".answers > :not(.go)")) part.inert = true;
+    form.addEventListener("click", (event) => { if (event.target.matches("input")) event.preventDefault(); }, true);
     // The server closes the item a little later than this, so that what is under way arrives.
     setTimeout(leave, 4000);
   };
@@ -257,6 +271,9 @@ if (form) {
   keys();
   if (form.dataset.left !== undefined) clock(flush);
 }
+
+const token = document.body.dataset.form;
+if (token) deliver(token, form && STORE + form.elements.page.value);
 
 const tongue = document.getElementById("tongue");
 if (tongue) {
