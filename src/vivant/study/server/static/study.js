@@ -204,7 +204,7 @@ function watcher() {
     player.addEventListener("pause", () => { count(); report(); });
     player.addEventListener("error", () => { hint.textContent = form.dataset.broken; hint.hidden = false; });
     if (replay) {
-      replay.hidden = !("whole" in box.dataset);
+      replay.hidden = box.querySelector(".whole").hidden;
       replay.addEventListener("click", () => { player.currentTime = 0; player.play(); });
     }
   }
