@@ -85,7 +85,8 @@ ARROW_SUSPECT = _escape_for_arrow(
     rf"|(?:{_DIGIT}\pM*[\s\x{{3000}}().\-/·‐-―*\[\]（）．／－−_~ー•|]{{0,3}}){{7}}|\p{{Nd}}\pM*\x{{20e3}}|#\p{{Nd}}{{4}}"
     r"|\p{Nd}\.\p{Nd}+\.\p{Nd}+\.|[0-9a-fA-F]:[0-9a-fA-F:]{6}|\p{Nd}\s?°\s?\p{Nd}|[13][a-km-zA-HJ-NP-Z1-9]{25}"
     r"|[\pL\pN][@＠﹫]|[\pL\pN] [@＠﹫] |\$[a-zA-Z]|%40|[uU]/\w|/user/|/channel/|<@|👻"
-    r"|(?i:me on x|[➕+]v|\bi g\b|www |,com|[•·]com|sw-\d|uid)|[a-zA-Z0-9]_[a-zA-Z0-9]|-at-|[\pL\pN][#★☆◎●*■□◆◇▲△][\pL\pN\-]+\."
+    r"|(?i:me on x|[➕+]v|\bi g\b|www |,com|[•·]com|sw-\d|uid)"
+    r"|[a-zA-Z0-9]_[a-zA-Z0-9]|-at-|[\pL\pN][#★☆◎●*■□◆◇▲△][\pL\pN\-]+\."
     r"|[\x{1d400}-\x{1d7ff}\x{24b6}-\x{24e9}]"
     rf"|(?i:\b(?:tel|sms|callto|skype):|[\[({{*_<]\s*(?:{AT_WORDS}|at|a|{DOT}|[.@])\s*[\])}}*_>]|\s{DOT}\s)"
     r"|(?i:[点점ト]\s?(?:com|cn|net|org))"
@@ -180,7 +181,7 @@ def _is_count_or_date(plain: str, groups: list[str], digits: str, asked: bool) -
         return True
     if _are_years(groups):
         return True
-    grouped = asked and len(groups) > 1 or [len(group) for group in groups] == [5, 5]  # in fives: India
+    grouped = (asked and len(groups) > 1) or [len(group) for group in groups] == [5, 5]  # in fives: India
     if (digits in _COUNTING or digits in _COUNTING[::-1]) and not grouped:
         return True
     if re.match(r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:[0-2]?\d|3[01])(?!\d)", plain):
