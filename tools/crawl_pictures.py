@@ -31,7 +31,7 @@ PICTURES = Path(__file__).resolve().parents[1] / "docs" / "images"
 PLAN = WorldPlan(videos=320, comments=16_000, seed=11)
 SETTINGS = PipelineSettings(
     select=SelectSettings(target=24, top={"*": 0.5}, giant=1.0, fewest_in_language=4),
-    tasks=TaskSettings(tasks=("title", "tag", "topic", "comment-match")),
+    tasks=TaskSettings(tasks=("title", "tag", "topic", "comment-match"), least=0.1),
     audit=AuditSettings(practice=100),
 )
 _SHOWN = 7
@@ -109,11 +109,14 @@ def main(folder: Path) -> None:
     for _, item in iter_items(work / "audit"):
         if item.key is not None and item.task in ("title", "topic"):
             (titles if item.task == "title" else topics)[item.video] = item.options[item.key].text
-    shown = [ref for ref in sorted(titles) if ref in topics and titles[ref].isascii()][:_SHOWN]
+    # Those with a topic first; the font has Latin letters alone.
+    shown = sorted(
+        (ref for ref in titles if titles[ref].isascii()), key=lambda ref: (ref not in topics, ref)
+    )[:_SHOWN]
     draw_contact_sheet(
         [crawl / f"{ref.partition('/')[2]}.mp4" for ref in shown],
         PICTURES / "tiktok-crawl.jpg",
-        titles=[f"{titles[ref][:44]}\n{topics[ref]}" for ref in shown],
+        titles=[f"{titles[ref][:40]}\n{topics.get(ref, '')}" for ref in shown],
         frames=6,
         crop=1.0,
     )
