@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from vivant.build.mime.bad_frames import GAP, find_stretch
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted
@@ -30,8 +31,6 @@ from vivant.core.errors import DataError
 
 SURE = 0.3
 """Confidence below which a point counts as not seen."""
-GAP = 0.5
-"""Seconds without a point that are bridged; a longer gap of the whole body cuts the recording."""
 _SMOOTH = 0.06
 """Seconds: the width of the smoothing."""
 _NEEDED = tuple(f"{side}_{name}" for name in ("shoulder", "elbow", "hip") for side in ("left", "right"))
@@ -75,7 +74,7 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     body = confidence[:, needed].mean(axis=1) >= SURE
     if not body.any():
         raise DataError(f"{keypoints.source}: shoulders, elbows and hips are never seen together")
-    start, end = _longest(body, round(GAP * keypoints.fps))
+    start, end = find_stretch(body, round(GAP * keypoints.fps))
     notes = []
     if (start, end) != (0, len(body)):
         notes.append(
@@ -111,15 +110,6 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     if keypoints.z_up and _mirrored(points):
         points = {point: place * [1.0, 1.0, -1.0] for point, place in points.items()}
     return points, notes
-
-
-def _longest(seen: NDArray[np.bool_], gap: int) -> tuple[int, int]:
-    """The longest stretch whose gaps are no longer than `gap`, first and after last."""
-    places = np.flatnonzero(seen)
-    breaks = np.flatnonzero(np.diff(places) > gap + 1)
-    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(places) - 1]])
-    best = int(np.argmax(places[ends] - places[starts]))
-    return int(places[starts[best]]), int(places[ends[best]]) + 1
 
 
 def _fill(values: Array, sure: NDArray[np.bool_]) -> Array:
