@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.support.recordings import smpl_arrays
 from tests.support.helpers import vivant
+from tests.support.recordings import smpl_arrays
 from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.choreography import ACTIONS, perform
 from vivant.build.mime.motion import Motion
