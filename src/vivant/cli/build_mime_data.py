@@ -64,7 +64,7 @@ def clean(
         Argument(
             metavar="IN",
             help="A recording, or a folder of them: .bvh, .fbx, .npz (AMASS), .glb, .gltf, .vrma, or keypoints as "
-            ".json, .jsonl or .csv.",
+            ".json, .jsonl or .csv. A folder that OpenPose wrote is one recording.",
         ),
     ],
     out: Annotated[Path, Argument(metavar="OUT", help="Where the result is written: a .bvh, or a folder.")],
@@ -93,6 +93,7 @@ def clean(
     is cleaned; one that is refused is named and costs only itself.
     """
     from vivant.build.mime.clean import CleaningReport, clean_file
+    from vivant.build.mime.openpose import holds_openpose
 
     def clean_one(recording: Path, target: Path) -> CleaningReport:
         return clean_file(
@@ -112,7 +113,7 @@ def clean(
         for line in lines:
             say(line)
 
-    if not source.is_dir():
+    if not source.is_dir() or holds_openpose(source):
         report(clean_one(source, out).lines())
         say(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
         return

@@ -201,6 +201,37 @@ def test_rows_of_people_leave_gaps_where_no_row_names_a_frame(tmp_path: Path) ->
     assert result.notes[1] == "filled 7 frames in which nobody is seen"
 
 
+OPENPOSE_25 = (0, None, 6, 8, 10, 5, 7, 9, None, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3, *[None] * 6)
+"""Where OpenPose's 25 points are among COCO's 17."""
+
+
+def _write_openpose(motion: Motion, folder: Path) -> None:
+    folder.mkdir()
+    for number, points in enumerate(coco_pixels(motion)):
+        rows = [[0.0, 0.0, 0.0] if n is None else [*points[n].tolist(), 0.9] for n in OPENPOSE_25]
+        person = {"person_id": [-1], "pose_keypoints_2d": [value for row in rows for value in row]}
+        document = {"version": 1.3, "people": [person]}
+        (folder / f"phone_{number:012d}_keypoints.json").write_text(json.dumps(document))
+
+
+def test_a_folder_of_openpose_is_one_recording(tmp_path: Path) -> None:
+    motion = perform(ACTIONS["JumpingJacks01"], 30.0)
+    folder = tmp_path / "phone"
+    _write_openpose(motion, folder)
+    (folder / "phone_000000000007_keypoints.json").write_text('{"people": [{"pose_key')
+    (folder / "phone_000000000012_keypoints.json").unlink()
+    result = read_recording(folder, source_fps=30)
+    assert len(result.motion) == len(motion) and _apart(result, motion) < 0.15
+    assert any("phone_000000000007_keypoints.json, line 1: is not JSON" in note for note in result.notes)
+    with pytest.raises(DataError, match="give the video's with --source-fps"):
+        read_recording(folder)
+    said = vivant(
+        "build", "mime", "clean", "phone", "out.bvh", "--source-fps", "30", "--no-sheet", cwd=tmp_path
+    )
+    assert said.returncode == 0, said.stderr
+    assert (tmp_path / "out.bvh").is_file()
+
+
 def test_a_frame_a_line_goes_on_after_a_torn_one(motion: Motion, tmp_path: Path) -> None:
     lines = [json.dumps({"t": n / 30, "pose_world_landmarks": _marks(p)})
              for n, p in enumerate(world_landmarks(motion))]  # fmt: skip

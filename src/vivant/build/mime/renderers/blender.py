@@ -89,8 +89,8 @@ def _save_body(body: Character, motion: Motion, arrays: Path) -> dict[str, str]:
     """A bundled body in every frame: modelled and dressed as the built-in renderer draws it, else its capsules."""
     if body.figure is None:
         shapes = body.pose(motion)
-        ends = {"a": shapes.a @ TO_BLENDER.T, "b": shapes.b @ TO_BLENDER.T}
-        np.savez(arrays, **ends, r1=shapes.r1, r2=shapes.r2, colours=shapes.colours)
+        a, b = (ends @ TO_BLENDER.T for ends in (shapes.a, shapes.b))
+        np.savez(arrays, a=a, b=b, r1=shapes.r1, r2=shapes.r2, colours=shapes.colours)
         return {}
     skin = load_skin(body.figure, body.skeleton)
     posed = [pose(skin, bones) for bones in bone_transforms(motion, body.skeleton)]
