@@ -205,3 +205,11 @@ def test_settings_that_a_model_cannot_be_told_are_refused_where_the_user_gives_t
         return
     with pytest.raises(UsageError, match=words):
         create_model(options)
+
+
+def test_benchmarks_without_a_common_style_are_named() -> None:
+    """A run has one style: the message says which benchmark lacks it, and what to do."""
+    with pytest.raises(
+        UsageError, match="mmie has no style 'zero-shot', in which mime is asked by default; run mmie by"
+    ):
+        plan_run(make_options(selectors=["mime", "mmie"], model="random", data="mini"))

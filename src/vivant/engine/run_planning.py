@@ -58,7 +58,7 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
         subset = read_subset(Path(options.subset).expanduser())
         selections = _keep_tasks(selections, subset.tasks, options.subset)
     limits = {**options.limits, **task_options.limits}
-    style = options.style or selections[0].benchmark.styles[0]
+    style = options.style or _default_style(selections)
     tokenizer = model.tokenizer() if "max_context_len" in limits else None
     if options.image_model:
         described = _illustrated_style(selections)
@@ -176,6 +176,19 @@ def _told_decoding(model: Model, decoding: Decoding) -> Decoding:
     return msgspec.structs.replace(
         decoding, **{name: () if name == "stop" else None for name in model.untold}
     )
+
+
+def _default_style(selections: Sequence[Selection]) -> str:
+    """The first benchmark's first style. A run has one style, so that every benchmark in it must have this one."""
+    first, *others = [selection.benchmark for selection in selections]
+    style = first.styles[0]
+    for other in others:
+        if style not in other.styles:
+            raise UsageError(
+                f"{other.name} has no style '{style}', in which {first.name} is asked by default; run {other.name} by "
+                f"itself, or name a style that both have with --style ({other.name}: {', '.join(other.styles)})"
+            )
+    return style
 
 
 def _illustrated_style(selections: Sequence[Selection]) -> str:
