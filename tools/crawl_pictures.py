@@ -34,7 +34,7 @@ SETTINGS = PipelineSettings(
     tasks=TaskSettings(tasks=("title", "tag", "topic", "comment-match"), least=0.1),
     audit=AuditSettings(practice=100),
 )
-_SHOWN = 7
+_SHOWN = 3
 _PAGE = 500
 
 
