@@ -127,6 +127,18 @@ def test_a_standing_pose_read_as_bone_axes_would_turn_no_joint_away(
     assert _apart(write_tool_bvh(motion, TOOLS["mixamo"]), motion) < 0.05
 
 
+def test_the_end_of_a_head_that_lies_aside_tips_no_head(motion: Motion) -> None:
+    text = write_tool_bvh(motion, replace(TOOLS["lafan"], tips=True))
+    head = text.index("JOINT Head")
+    end = re.compile(r"(End Site\s*\{\s*OFFSET) \S+ \S+ \S+")
+    aside = text[:head] + end.sub(r"\1 0 20 0", text[head:], count=1)
+    tips = {
+        name: retarget(parse_bvh(file), "x").motion.joints(Skeleton())[1][:, INDEX["Head"], 1, 1]
+        for name, file in (("whole", text), ("aside", aside))
+    }
+    assert np.abs(tips["whole"] - tips["aside"]).max() < 0.15, "as upright as before"
+
+
 def test_missing_toes_and_hands_are_borne(motion: Motion) -> None:
     names = {j: n for j, n in TOOLS["lafan"].names.items() if not j.endswith(("Toe", "Hand"))}
     result = retarget(parse_bvh(write_tool_bvh(motion, Tool(names))), "x")
