@@ -75,6 +75,36 @@ class M:
     assert failed[0].reply.error == "RuntimeError: out of memory on sample two"
 
 
+@pytest.mark.parametrize(
+    ("fault", "error"),
+    [
+        ('raise RuntimeError("no room")', "RuntimeError: no room"),
+        ("answers[2] = 7", "TypeError: generate must"),
+    ],
+)
+def test_one_bad_prompt_of_a_batch_costs_its_own_sample_alone(tmp_path: Path, fault: str, error: str) -> None:
+    spec = write(
+        tmp_path,
+        f"""
+class M:
+    sizes = []
+    def generate(self, prompts, media):
+        M.sizes.append(len(prompts))
+        answers = dict.fromkeys(range(len(prompts)), "A")
+        bad = next((place for place, prompt in enumerate(prompts) if "number 2" in prompt), None)
+        if bad is not None:
+            {fault.replace("[2]", "[bad]")}
+        return list(answers.values())
+""",
+    )
+    run = evaluate(str(questions(tmp_path, 6, pictures=False)), spec, out=str(tmp_path / "run"))
+    replies = {record.id: record.reply for record in run.records().values()}
+    assert max(sys.modules["vivant_user_m"].M.sizes) > 1
+    assert [name for name, reply in replies.items() if reply.status != "ok"] == ["q002"]
+    assert len(replies) == 6
+    assert replies["q002"].error.startswith(error)
+
+
 def test_a_wrong_number_of_texts_is_an_error_of_the_batch(tmp_path: Path) -> None:
     spec = write(tmp_path, "class M:\n    def generate(self, prompts, media):\n        return ['A']\n")
     run = evaluate(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -123,22 +123,41 @@ class _BatchModel(_UserModel):
         # One turn of the loop lets requests that are ready at the same moment join this batch.
         await asyncio.sleep(0)
         batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
-        prompts = [request.text for request, _ in batch]
-        media = [list_pictures(request) for request, _ in batch]
-        try:
-            texts = await asyncio.to_thread(self._inner.generate, prompts, media)
-            if isinstance(texts, str):
-                raise TypeError("generate returned one text; return a list with one for each prompt")
-            if len(texts) != len(batch):
-                raise ValueError(f"generate returned {len(texts)} texts for {len(batch)} prompts")
-            replies = [to_reply(text) for text in texts]
-        except Exception as error:  # the user's code: whatever it raises costs these samples, not the run
-            message = f"{type(error).__name__}: {error}".splitlines()[0]
-            failed = Reply(status="error", error=message, traceback=format_traceback(error))
-            replies = [failed] * len(batch)
+        replies = await self._answer([request for request, _ in batch])
         for (_, future), reply in zip(batch, replies, strict=True):
             if not future.done():
                 future.set_result(reply)
+
+    async def _answer(self, requests: Sequence[Request]) -> list[Reply]:
+        """Replies to a batch. If the user's code raises, each request is asked alone: only those at fault fail."""
+        prompts = [request.text for request in requests]
+        media = [list_pictures(request) for request in requests]
+        try:
+            texts = await asyncio.to_thread(self._inner.generate, prompts, media)
+        except Exception as error:  # the user's code: whatever it raises costs a sample, not the run
+            if len(requests) == 1:
+                return [_make_failed_reply(error)]
+            return [reply for request in requests for reply in await self._answer([request])]
+        try:
+            if isinstance(texts, str):
+                raise TypeError("generate returned one text; return a list with one for each prompt")
+            if len(texts) != len(requests):
+                raise ValueError(f"generate returned {len(texts)} texts for {len(requests)} prompts")
+        except (TypeError, ValueError) as error:  # which text belongs to which prompt is not known
+            return [_make_failed_reply(error)] * len(requests)
+        return [_read_text(text) for text in texts]
+
+
+def _read_text(text: Any) -> Reply:
+    try:
+        return to_reply(text)
+    except TypeError as error:
+        return _make_failed_reply(error)
+
+
+def _make_failed_reply(error: Exception) -> Reply:
+    message = f"{type(error).__name__}: {error}".splitlines()[0]
+    return Reply(status="error", error=message, traceback=format_traceback(error))
 
 
 def list_pictures(request: Request) -> list[bytes]:
