@@ -58,6 +58,27 @@ def test_ten_questions_of_any_file_are_shown(folder: Path, file: str, task: str)
     assert f"Next: vivant run {file}" in done.stderr
 
 
+def test_options_of_a_run_hold_for_the_check_and_are_repeated(folder: Path) -> None:
+    (folder / "elsewhere").mkdir()
+    (folder / "p.png").rename(folder / "elsewhere" / "p.png")
+    text = PLUGIN.replace("for number in range(12)", 'for number in range(int(self.options["count"]))')
+    text = text.replace(
+        "    tasks =",
+        '    styles = ("zero-shot", "cot")\n'
+        '    task_options = (TaskOption(name="count", default=12, kind="int", help="Questions."),)\n    tasks =',
+    )
+    (folder / "own.py").write_text("from vivant.benchmarks.task_options import TaskOption\n" + text)
+    options = ("--data", "elsewhere", "--style", "cot", "--task-option", "count=3")
+    done = vivant("benchmarks", "check", "./own.py", *options, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("own/mcq: 3 questions\n")
+    assert f"Next: vivant run ./own.py {' '.join(options)} --model random" in done.stderr
+    for wrong, reason in ((("--style", "cott"), "did you mean"), (("--task-option", "cuont=3"), "count")):
+        done = vivant("benchmarks", "check", "./own.py", *options, *wrong, cwd=folder)
+        assert done.returncode != 0
+        assert done.stderr.count("\n") == 1 and reason in done.stderr
+
+
 def test_mistakes_in_any_file_are_named(folder: Path) -> None:
     lines = (folder / "mine.jsonl").read_text().splitlines()
     (folder / "mine.jsonl").write_text("\n".join((lines[0], lines[1].replace("question", "qestion"))))

@@ -26,8 +26,8 @@ class CheckedTask(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-def check_task(benchmark: Benchmark, root: Path, task: str) -> CheckedTask:
-    """Load a task, phrase its questions in every style, and score made-up right replies to some.
+def check_task(benchmark: Benchmark, root: Path, task: str, wanted: str | None = None) -> CheckedTask:
+    """Load a task, phrase its questions in every style, or the wanted one, and score made-up right replies to some.
 
     Raises DataError for the first mistake in the data.
     """
@@ -36,12 +36,14 @@ def check_task(benchmark: Benchmark, root: Path, task: str) -> CheckedTask:
     media = find_missing_media(benchmark, root, samples)
     if media.missing:
         problems.append(f"{task}: {media}")
-    for style in _list_styles(benchmark, task):
+    styles = _list_styles(benchmark, task) if wanted is None else (wanted,)
+    for style in styles:
         context = PromptContext(style=style, pool=samples, root=root)
-        check_stages(benchmark, samples, context)
-        shown = pick_samples(samples, SHOWN)
+        asked = [sample for sample in samples if benchmark.keep(sample, style)]
+        check_stages(benchmark, asked, context)
+        shown = pick_samples(asked, SHOWN)
         prompts = [benchmark.prompt(sample, context) for sample in shown]
-        if style != benchmark.styles[0] or benchmark.task(task).judged or benchmark.explain_unscorable(task):
+        if style != styles[0] or benchmark.task(task).judged or benchmark.explain_unscorable(task):
             continue
         pairs = list(zip(shown, prompts, strict=True))[:_SCORED]
         items = [make_record(sample, prompt, right=True) for sample, prompt in pairs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from vivant.benchmarks import registry
@@ -13,9 +13,11 @@ from vivant.benchmarks.declarative.spec import BenchmarkSpec
 from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.plugin_files import is_description
 from vivant.cli.output import say
-from vivant.core.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.progress import log_progress
 from vivant.core.yaml_files import list_field_errors, write_text
+from vivant.engine.options import RunOptions
+from vivant.engine.run_planning import select_questions
 
 
 def draft_from_data(data: Path, path: Path | None) -> None:
@@ -75,20 +77,32 @@ def _write(path: Path, files: list[Path], pattern: str, media: Sequence[str], hu
         say(f"Look at this: {doubt}")
 
 
-def check_benchmark(name: str, data: str | None) -> bool:
-    """Print what is read and ten questions of the first task; whether all is well."""
-    if is_description(name) and Path(name).is_file():
-        errors = list_field_errors(Path(name), BenchmarkSpec)
-        for error in errors[1:]:
-            print(error)
-        if errors:
-            raise DataError(errors[0])
-    (selection,) = registry.select([name], [data] if data else [])
+def check_benchmarks(options: RunOptions) -> bool:
+    """Print what is read and ten questions of each benchmark's first task; whether all is well."""
+    for name in options.selectors:
+        if is_description(name) and Path(name).is_file():
+            errors = list_field_errors(Path(name), BenchmarkSpec)
+            for error in errors[1:]:
+                print(error)
+            if errors:
+                raise DataError(errors[0])
+    selections = select_questions(options)
+    well = all([_check_selection(selection, options.style) for selection in selections])  # noqa: C419
+    short = ", ".join(name.rpartition("/")[2] for name in options.selectors)
+    verb = "is" if len(options.selectors) == 1 else "are"
+    command = " ".join(("vivant run", *options.selectors, *_repeat_arguments(options), "--model random"))
+    say(f"{short} {verb} fine. Next: {command}" if well else "See the lines above.")
+    return well
+
+
+def _check_selection(selection: registry.Selection, style: str | None) -> bool:
     benchmark, root = selection.benchmark, selection.root
+    if style is not None and style not in benchmark.styles:
+        raise unknown_name_error(f"style of {benchmark.name}", style, benchmark.styles)
     well = True
     pools = {}
     for task in selection.tasks:
-        checked = check_task(benchmark, root, task)
+        checked = check_task(benchmark, root, task, style)
         pools[checked.task] = checked.samples
         print(f"{checked.task}: {len(checked.samples):,} questions")
         if len(pools) == 1:
@@ -101,7 +115,14 @@ def check_benchmark(name: str, data: str | None) -> bool:
     size = compare_size(benchmark.name, edition, pools) if edition is not None else None
     if size is not None:
         say(size.line)
-    folder = f" --data {data}" if data else ""
-    fine = f"{name.rpartition('/')[2]} is fine. Next: vivant run {name}{folder} --model random"
-    say(fine if well else "See the lines above.")
     return well
+
+
+def _repeat_arguments(options: RunOptions) -> Iterator[str]:
+    """The options that a run of the same questions needs as well, as the user writes them."""
+    yield from (f"--data {path}" for path in options.data)
+    if options.style:
+        yield f"--style {options.style}"
+    yield from (f"--task-option {name}={value}" for name, value in options.task_options.items())
+    if options.trust_remote_code:
+        yield "--trust-remote-code"

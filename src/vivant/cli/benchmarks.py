@@ -15,8 +15,10 @@ from vivant.benchmarks.plugin_files import is_description
 from vivant.benchmarks.task_options import TaskOption
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
+from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.table import Table
+from vivant.engine.options import RunOptions
 
 app = CommandApp(invoke_without_command=True)
 
@@ -83,29 +85,21 @@ def new(
 
 
 @app.command()
-def check(
-    path: Annotated[
-        str,
-        Argument(
-            metavar="FILE",
-            help="What `vivant run` takes: ./mine.yaml, ./mine.jsonl, ./mine.tsv, ./my_bench.py, hub:ORG/NAME.",
-        ),
-    ],
-    data: Annotated[
-        str | None, Option("--data", metavar="PATH", help="Folder with the data. Default: as for a run.")
-    ] = None,
-) -> None:
+@with_run_options(only=("data", "style", "task_options", "trust_remote_code"))
+def check(options: RunOptions) -> None:
     """Check a benchmark of your own: its file, every row of its data, and ten questions to look at.
+
+    It takes what `vivant run` takes: ./mine.yaml, ./mine.jsonl, ./mine.tsv, ./my_bench.py, hub:ORG/NAME, lmms:TASK.
 
     Examples:
 
         vivant benchmarks check ./mine.yaml
 
-        vivant benchmarks check ./mine.jsonl
+        vivant benchmarks check lmms:mine --task-option include=TASKS --trust-remote-code
     """
-    from vivant.cli.benchmark_drafts import check_benchmark
+    from vivant.cli.benchmark_drafts import check_benchmarks
 
-    if not check_benchmark(path, data):
+    if not check_benchmarks(options):
         raise typer.Exit(1)
 
 

@@ -1,9 +1,9 @@
-"""The options that `run`, `plan`, `sweep` and `watch` share."""
+"""The options that `run`, `plan`, `sweep`, `watch` and `benchmarks check` share."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import typer
@@ -22,20 +22,24 @@ def _is_given(context: typer.Context, name: str) -> bool:
 
 
 def with_run_options(
-    *without: str, **unless_given: Any
+    *without: str, only: Sequence[str] = (), **unless_given: Any
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command every option of a run. It receives them parsed and checked, as `options`.
+    """Give a command every option of a run, or some. It receives them parsed and checked, as `options`.
 
     Args:
         without: Options that the command does not have, or declares itself.
+        only: Where not empty, the options that the command has.
         unless_given: What the command sets where the user does not, by option. It goes over a recipe.
     """
     declared = {"selectors": declared_options(RunOptions)["selectors"], **list_flags(RunOptions, *without)}
+    if only:
+        declared = {name: declared[name] for name in ("selectors", *only)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}
 
     def make(arguments: dict[str, Any]) -> RunOptions:
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}
-        values["permute"] = parse_permute(values["permute"])
+        if "permute" in values:
+            values["permute"] = parse_permute(values["permute"])
         explicit = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
         return make_options(**{**unless_given, **explicit})
 

@@ -90,11 +90,16 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
 
 def check_questions(options: RunOptions) -> None:
     """Read all that a run would ask, before its model is there. Raises what `plan_run` would say about it."""
-    options = _share_trust(options)
-    task_options = registry.parse_task_options(options.selectors, options.task_options)
-    for selection in registry.select(options.selectors, options.data, task_options.variant):
+    for selection in select_questions(options):
         for task in selection.tasks:
             load_samples(selection.benchmark, selection.root, task)
+
+
+def select_questions(options: RunOptions) -> list[Selection]:
+    """The benchmarks and tasks that the options name, with their task options; nothing is read."""
+    options = _share_trust(options)
+    task_options = registry.parse_task_options(options.selectors, options.task_options)
+    return registry.select(options.selectors, options.data, task_options.variant)
 
 
 def _keep_tasks(selections: Sequence[Selection], tasks: Container[str], path: str) -> list[Selection]:

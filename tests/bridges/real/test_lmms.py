@@ -17,8 +17,10 @@ from tests.support.helpers import vivant
 from vivant import api
 from vivant.bridges.lmms_index import expand_entry
 from vivant.bridges.lmms_media import MediaFolder, open_pictures
+from vivant.cli.benchmark_drafts import check_benchmarks
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Image, Text, Video
+from vivant.engine.option_parsing import make_options
 from vivant.runs.run import Run
 
 if TYPE_CHECKING:
@@ -290,7 +292,7 @@ def score(doc, results):
 
 
 def test_a_task_of_your_own_needs_your_word_and_its_variable(
-    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, model: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "tasks"
     folder.mkdir()
@@ -307,6 +309,8 @@ def test_a_task_of_your_own_needs_your_word_and_its_variable(
     assert run.table().rows[0].n == 3
     last = run.scores()[0].rows[1][0].question[-1]
     assert last == Text("How high is it? How high is bar 1?")
+    assert check_benchmarks(make_options(selectors="lmms:my_own", trust_remote_code=True, **options))
+    assert "lmms/my_own: 3 questions" in capsys.readouterr().out
 
 
 def test_groups_and_tags_stand_for_their_tasks() -> None:
