@@ -12,6 +12,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.official_wording import read_commit, read_wording, write_wording
 from vivant.benchmarks.recipes import FIELDS, find_recipe, list_row_recipes, load_recipes
 from vivant.benchmarks.wording import check_judge_prompts, check_prompts
+from vivant.cli.main import main
 from vivant.core.errors import DataError, UsageError
 from vivant.core.option_specs import check_values
 from vivant.engine.option_parsing import load_prompts, make_options
@@ -201,6 +202,39 @@ def test_a_misspelt_prompt_name_is_an_error_everywhere(name: str) -> None:
         check_prompts([benchmark], {f"{some}x": "text"})
     with pytest.raises(UsageError, match=r"Unknown text of a judge 'judge\.x\.role'"):
         check_judge_prompts([benchmark], {"judge.x.role": "text"})
+
+
+@pytest.mark.parametrize(
+    ("recipe", "benchmark"),
+    [("paper/o4-mini", "mmrv"), ("mime/gpt-4o-mini", "mime"), ("mmrv/paper/gpt-4o-mini", "mmrv")],
+)
+def test_a_recipe_names_its_benchmark_where_only_one_can_be_meant(recipe: str, benchmark: str) -> None:
+    options = make_options(recipe=recipe, model="random")
+    assert options.selectors == (benchmark,)
+    assert options.recipe == f"paper/{recipe.rpartition('/')[2]}"
+    assert options == make_options(selectors=benchmark, recipe=recipe, model="random")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--recipe", "paper/gpt-4o-mini"), "mime and mmrv each have a recipe 'paper/gpt-4o-mini'"),
+        (("--recipe", "paper/o4-mino"), "did you mean 'paper/o4-mini'"),
+        ((), "Name a benchmark, e.g. mime, or a file of your own questions, or a recipe"),
+    ],
+)
+def test_a_command_that_names_no_benchmark_is_one_line(
+    arguments: tuple[str, ...],
+    message: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["vivant", "plan", "--model", "random", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code != 0
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
 
 
 def test_differences_are_named_field_by_field() -> None:

@@ -17,6 +17,7 @@ from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.yaml_files import read_resource
 
 FILE = "recipes.yaml"
+_BENCHMARKS = ("mime", "mmrv", "milebench", "mmie")
 NOT_STATED: Literal["not stated"] = "not stated"
 FIELDS: Mapping[str, str] = {
     "model": "model",
@@ -141,7 +142,9 @@ def has_recipes(benchmark: str) -> bool:
 def load_recipes(benchmark: str) -> RecipeFile:
     """The recipes of a benchmark, with `like` resolved."""
     if not has_recipes(benchmark):
-        raise UsageError(f"{benchmark} has no recipes; mime, mmrv, milebench and mmie have")
+        raise UsageError(
+            f"{benchmark} has no recipes; {', '.join(_BENCHMARKS[:-1])} and {_BENCHMARKS[-1]} have"
+        )
     content = read_resource(f"vivant.benchmarks.{benchmark}", FILE, RecipeFile)
     recipes: dict[str, RowRecipe] = {}
     for name, recipe in content.recipes.items():
@@ -173,15 +176,35 @@ def _resolve(recipe: RowRecipe, others: Mapping[str, RowRecipe]) -> RowRecipe:
 
 
 def find_recipe(benchmark: str, name: str) -> RowRecipe:
-    """A recipe by name, with or without `paper/` before it."""
+    """A recipe by name, with or without the benchmark and `paper/` before it."""
+    name = name.removeprefix(f"{benchmark}/")
     recipes = load_recipes(benchmark).recipes
     full = name if name in recipes else f"paper/{name}"
     if full in recipes:
         return recipes[full]
-    for other in ("mime", "mmrv", "milebench", "mmie"):
-        if other != benchmark and not {name, full}.isdisjoint(load_recipes(other).recipes):
+    for other in _list_owners(name):
+        if other != benchmark:
             raise UsageError(f"The recipe '{name}' is one of {other}, not of {benchmark}")
     raise unknown_name_error(f"recipe of {benchmark}", name, recipes, f"(see `vivant recipes {benchmark}`)")
+
+
+def find_owner(name: str) -> str:
+    """The benchmark of a recipe: the one written before its name (`mime/gpt-4o-mini`), or the only one that has it."""
+    written = name.partition("/")[0]
+    owners = [written] if written in _BENCHMARKS else _list_owners(name)
+    if len(owners) == 1:
+        return owners[0]
+    if not owners:
+        every = [recipe for benchmark in _BENCHMARKS for recipe in load_recipes(benchmark).recipes]
+        raise unknown_name_error("recipe", name, every, "(see `vivant recipes BENCHMARK`)")
+    raise UsageError(
+        f"{' and '.join(owners)} each have a recipe '{name}': name the benchmark, e.g. {owners[0]}"
+    )
+
+
+def _list_owners(name: str) -> list[str]:
+    names = {name, f"paper/{name}"}
+    return [benchmark for benchmark in _BENCHMARKS if not names.isdisjoint(load_recipes(benchmark).recipes)]
 
 
 def list_row_recipes(benchmark: str) -> dict[tuple[str, str], RowRecipe]:

@@ -10,6 +10,7 @@ import typer
 
 from vivant.cli.option_parameters import KEYWORD, add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.parsing import parse_permute
+from vivant.core.errors import UsageError
 from vivant.core.option_specs import declared_options
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
@@ -35,13 +36,20 @@ def with_run_options(
     if only:
         declared = {name: declared[name] for name in ("selectors", *only)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}
+    # Optional for Typer, because a recipe may name the benchmark.
+    parameters["selectors"] = make_parameter(declared["selectors"], kind=list[str] | None, default=None)
 
     def make(arguments: dict[str, Any]) -> RunOptions:
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}
         if "permute" in values:
             values["permute"] = parse_permute(values["permute"])
         explicit = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
-        return make_options(**{**unless_given, **explicit})
+        explicit["selectors"] = values["selectors"] or ()
+        options = make_options(**{**unless_given, **explicit})
+        if not options.selectors:
+            own = ", or a recipe of one with --recipe" if "recipe" in declared else ""
+            raise UsageError(f"Name a benchmark, e.g. mime, or a file of your own questions{own}")
+        return options
 
     parameters["ctx"] = inspect.Parameter("ctx", KEYWORD, annotation=typer.Context)
     return lambda command: add_parameters(command, parameters, "options", make)

@@ -45,7 +45,7 @@ def watch(
     """Evaluate the checkpoints of a training as they appear, and draw the curve. Stop it with Ctrl-C.
 
     The backend is known by the checkpoint's form; --model names another, with {} in place of the checkpoint's folder.
-    A recipe says how to ask; its model is not used.
+    A recipe says how to ask; its model is not used. Without a benchmark, it is the recipe's: mime/qwen2.5-vl-7b.
 
     vivant watch CHECKPOINTS mime --limit 200
     vivant watch CHECKPOINTS mime --recipe paper/qwen2.5-vl-7b --model transformers/{}

@@ -38,8 +38,9 @@ def make_options(**values: Any) -> RunOptions:
         values["prompts"] = load_prompts(values["prompts"])
     recipe = None
     if values.get("recipe"):
-        recipe = find_recipe(recipe_benchmark(values["selectors"]), values["recipe"])
-        values = apply_recipe(recipe, values)
+        benchmark = recipe_benchmark(values.get("selectors", ()), values["recipe"])
+        recipe = find_recipe(benchmark, values["recipe"])
+        values = apply_recipe(recipe, {**values, "selectors": values.get("selectors") or (benchmark,)})
     values["prompts"] = choose_wording(values.get("prompts", {}), recipe, values.get("style", ""))
     for name in ("budget_time", "start_timeout"):
         if isinstance(values.get(name), str):

@@ -10,13 +10,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.recipes import RowRecipe
+from vivant.benchmarks.recipes import RowRecipe, find_owner
 from vivant.benchmarks.wording import VARIANT
 from vivant.core.errors import UsageError
 
 
-def recipe_benchmark(selectors: Sequence[str]) -> str:
-    """The one benchmark that a recipe can be for."""
+def recipe_benchmark(selectors: Sequence[str], recipe: str) -> str:
+    """The one benchmark that a recipe can be for: the selected one, or without a selection, the recipe's own."""
+    if not selectors:
+        return find_owner(recipe)
     names = list(dict.fromkeys(registry.split_selector(selector)[0] for selector in selectors))
     if len(names) != 1 or registry.is_file(names[0]):
         raise UsageError(
