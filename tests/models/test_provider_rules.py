@@ -9,7 +9,9 @@ import pytest
 from tests.models.test_hosted import question
 from tests.support.provider_rules import CLAUDE, GEMINI, GPT, refuse_claude, refuse_gemini, refuse_gpt
 from vivant.core.errors import UsageError
-from vivant.core.types import Text
+from vivant.core.types import Decoding, Request, Text
+from vivant.engine.option_parsing import make_options
+from vivant.engine.run_planning import create_model
 from vivant.models.anthropic import Anthropic
 from vivant.models.base import ModelOptions, ThinkingOptions
 from vivant.models.gemini import Gemini
@@ -113,6 +115,29 @@ def test_what_a_model_cannot_follow_is_refused_before_it_is_sent(
 ) -> None:
     with pytest.raises(UsageError, match=words):
         make(provider, name, thinking)
+
+
+@pytest.mark.parametrize("name", CLAUDE)
+@pytest.mark.parametrize("temperature", [None, "server"])
+def test_top_p_is_sent_or_refused_and_never_dropped(name: str, temperature: Any) -> None:
+    rule = CLAUDE[name]
+    options = make_options(
+        selectors="mime",
+        model=f"anthropic/{name}",
+        base_url="http://127.0.0.1:9/v1",
+        decoding=Decoding(top_p=0.9, max_tokens=64),
+        temperature=temperature,
+    )
+    if not rule.sampling or (temperature is None and not rule.combines):
+        with pytest.raises(UsageError, match=r"takes no top p|together; --temperature server leaves"):
+            create_model(options, needs_key=False)
+        return
+    model = create_model(options, needs_key=False)
+    assert isinstance(model, Anthropic)
+    body = model.body(Request(turns=ASKED.turns, decoding=options.decoding_settings))
+    assert body["top_p"] == 0.9
+    assert body.get("temperature") == (0.0 if temperature is None else None)
+    assert refuse_claude(body) == ""
 
 
 def test_saying_no_to_a_model_that_does_not_think_is_no_other_run() -> None:

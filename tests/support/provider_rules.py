@@ -17,18 +17,20 @@ class ClaudeRule(NamedTuple):
     most: int
     sampling: bool = False
     effort: bool = True
+    combines: bool = True
+    """Takes a temperature and top_p together."""
 
 
 CLAUDE: dict[str, ClaudeRule] = {
     "claude-3-5-haiku-20241022": ClaudeRule("never", 8_192, sampling=True, effort=False),
     "claude-3-7-sonnet-20250219": ClaudeRule("budget", 64_000, sampling=True, effort=False),
     "claude-opus-4-20250514": ClaudeRule("budget", 32_000, sampling=True, effort=False),
-    "claude-opus-4-1-20250805": ClaudeRule("budget", 32_000, sampling=True, effort=False),
-    "claude-sonnet-4-5": ClaudeRule("budget", 64_000, sampling=True, effort=False),
-    "claude-haiku-4-5": ClaudeRule("budget", 64_000, sampling=True, effort=False),
-    "claude-opus-4-5-20251101": ClaudeRule("budget", 64_000, sampling=True),
-    "claude-sonnet-4-6": ClaudeRule("either", 128_000, sampling=True),
-    "claude-opus-4-6": ClaudeRule("either", 128_000, sampling=True),
+    "claude-opus-4-1-20250805": ClaudeRule("budget", 32_000, sampling=True, effort=False, combines=False),
+    "claude-sonnet-4-5": ClaudeRule("budget", 64_000, sampling=True, effort=False, combines=False),
+    "claude-haiku-4-5": ClaudeRule("budget", 64_000, sampling=True, effort=False, combines=False),
+    "claude-opus-4-5-20251101": ClaudeRule("budget", 64_000, sampling=True, combines=False),
+    "claude-sonnet-4-6": ClaudeRule("either", 128_000, sampling=True, combines=False),
+    "claude-opus-4-6": ClaudeRule("either", 128_000, sampling=True, combines=False),
     "claude-opus-4-7": ClaudeRule("adaptive", 128_000),
     "claude-opus-4-8": ClaudeRule("adaptive", 128_000),
     "claude-opus-5": ClaudeRule("default", 128_000),
@@ -58,6 +60,8 @@ def refuse_claude(body: dict[str, Any]) -> str:
         return f"max_tokens: {body['max_tokens']} > {rule.most}, which is the maximum allowed number of output tokens"
     if not rule.sampling and {"temperature", "top_p", "top_k"} & set(body):
         return "`temperature` is deprecated for this model."
+    if not rule.combines and {"temperature", "top_p"} <= set(body):
+        return "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
     if kind is not None and kind not in _TYPES[rule.thinks]:
         return f'"thinking.type.{kind}" is not supported for this model.'
     if kind == "enabled" and budget < 1024:

@@ -174,6 +174,11 @@ def _check_decoding(model: Model, options: RunOptions) -> None:
         if getattr(said, name) not in (getattr(unsaid, name), None) and not options.recipe:
             remedy = "--temperature" if name == "temperature" else f"{name} among the decoding settings"
             raise UsageError(f"{model.name} takes no {name.replace('_', ' ')}; leave out {remedy}")
+    if model.exclusive and all(getattr(said, name) is not None for name in model.exclusive):
+        names = " and ".join(name.replace("_", " ") for name in model.exclusive)
+        raise UsageError(
+            f"{model.name} does not take {names} together; --temperature server leaves the temperature out"
+        )
 
 
 def _told_decoding(model: Model, decoding: Decoding) -> Decoding:

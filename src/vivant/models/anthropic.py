@@ -75,6 +75,8 @@ class Anthropic(HttpModel):
         if self.thinking is not None and not self.thinking.sampling:
             self._sampling = False
         self.untold = ("seed",) if self._sampling else ("temperature", "top_p", "seed")
+        if self._sampling and not facts.combines_sampling:
+            self.exclusive = ("temperature", "top_p")
         self._reply_limit = ReplyLimit(self.thinking)
         self._named = options.named(*LIMIT_OPTIONS)
         self._named |= {"sampling": self._sampling} if sampling is not None else {}
@@ -116,10 +118,9 @@ class Anthropic(HttpModel):
         }
         if system:
             body["system"] = system
-        # Newer models take one of the two at most: top_p only where the user set it and no temperature.
         if self._sampling and decoding.temperature is not None:
             body["temperature"] = decoding.temperature
-        elif self._sampling and decoding.top_p is not None:
+        if self._sampling and decoding.top_p is not None:
             body["top_p"] = decoding.top_p
         if decoding.stop:
             body["stop_sequences"] = list(decoding.stop)

@@ -159,6 +159,8 @@ class Model(RunResource):
     """How it thinks before it answers; None: it does not, as far as is known."""
     untold: tuple[str, ...] = ()
     """Settings of `Decoding` that it cannot be told. Its own hold; what the user sets otherwise is refused."""
+    exclusive: tuple[str, ...] = ()
+    """Settings of `Decoding` of which it takes one at most; to set them all is refused."""
     is_local: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
     has_loglikelihood: bool = False

@@ -93,6 +93,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     api: Api = "openai"
     sampling: bool = True
     """Without: temperature and top_p are refused, and not sent."""
+    combines_sampling: bool = True
+    """Without: it takes a temperature or top_p, and refuses both together."""
     reasoning: bool = False
     """Thinks before it answers: tokens are limited by `max_completion_tokens`, no `stop`, no logprobs."""
     responses: bool = False
