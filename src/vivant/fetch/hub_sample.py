@@ -46,7 +46,11 @@ def fetch_sample(
     source = DataSource(repos=(Repo(id=identity),), licence="as the hub's page says")
     listing = list_hub_files(identity, source)
     names = tuple(sorted(file.name for file in listing.files))
-    chosen = choose_tables([name for name in names if not wanted or fnmatch(name, wanted)])
+    matching = [name for name in names if not wanted or fnmatch(name, wanted)]
+    if not matching:
+        tables = ", ".join(sorted({make_pattern(name) for name in _list_tables(names)})[:8])
+        raise UsageError(f"--file {wanted}: {identity} has no such file; its data files: {tables or 'none'}")
+    chosen = choose_tables(matching)
     smallest = min((file for file in listing.files if file.name in chosen), key=lambda file: file.size)
     if smallest.size > LARGEST and not wanted:
         raise UsageError(

@@ -179,6 +179,12 @@ def test_a_dataset_on_the_hub_is_drafted_fetched_and_run(tmp_path: Path) -> None
         assert drafted.returncode == 0, drafted.stderr
         assert [path for path, _ in served.fetched if "train" in path] == []
         assert "Other data files: data/train-*.parquet" in drafted.stderr
+        command = ("benchmarks", "new", "other.yaml", "--from-hub", "lab/Fine-Bench", "--file", "data/dev-*")
+        absent = vivant(*command, cwd=tmp_path, env=env)
+        assert absent.returncode == 1
+        assert (
+            "--file data/dev-*: lab/Fine-Bench has no such file; its data files: data/test-*" in absent.stderr
+        )
         text = (tmp_path / "fine-bench.yaml").read_text()
         assert "hub: lab/Fine-Bench" in text
         assert 'files: "data/test-*.parquet"' in text

@@ -323,12 +323,12 @@ def test_groups_and_tags_stand_for_their_tasks() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(400)  # two processes import torch and lmms-eval
+@pytest.mark.timeout(600)  # two processes import torch and lmms-eval
 def test_the_command_runs_and_another_shows_their_metrics(tmp_path: Path, model: str) -> None:
     data = kit.write_ai2d(tmp_path / "data")
     command = ("run", "lmms:ai2d", "--data", data, "--model", model, "--out", "run")
-    first = vivant(*command, cwd=tmp_path)
+    first = vivant(*command, cwd=tmp_path, timeout=250)
     assert first.returncode == 0, first.stderr
     assert "lmms/ai2d" in first.stdout and "exact_match" in first.stdout
-    shown = vivant("table", "run", "--layout", "lmms:metrics", cwd=tmp_path)
+    shown = vivant("table", "run", "--layout", "lmms:metrics", cwd=tmp_path, timeout=250)
     assert "flexible-extract" in shown.stdout

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     import wandb
     from wandb.proto import wandb_internal_pb2
 
-pytestmark = pytest.mark.filterwarnings("default")  # others' packages warn about each other
+pytestmark = [
+    pytest.mark.filterwarnings("default"),  # others' packages warn about each other
+    pytest.mark.timeout(400),  # to import both clients takes minutes on a busy machine
+]
 
 
 @pytest.fixture
@@ -27,15 +30,20 @@ def points(tmp_path: Path) -> list[ScorePoint]:
     return [make_point(run, 100), make_point(run, 200)]
 
 
-def test_wandb_records_the_scores_offline(
-    points: list[ScorePoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def _offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """W&B without a server. Its process ends with the test: it keeps the folder that it was started with."""
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("WANDB_DIR", str(tmp_path))
     monkeypatch.setenv("WANDB_SILENT", "true")
-    # The client's own process starts slowly on a busy machine.
     for name in ("WANDB__SERVICE_WAIT", "WANDB_INIT_TIMEOUT"):
-        monkeypatch.setenv(name, "110")
+        monkeypatch.setenv(name, "300")
+    yield
+    wandb.teardown()
+
+
+@pytest.mark.usefixtures("_offline")
+def test_wandb_records_the_scores_offline(points: list[ScorePoint]) -> None:
     folder = log_to_wandb(points, "vivant-test")
     wandb.teardown()  # waits for the client's own process, which writes the file
     (file,) = Path(folder).parent.glob("*.wandb")
@@ -46,14 +54,10 @@ def test_wandb_records_the_scores_offline(
     assert [float(row["jsonl/mine/accuracy"]) for row in history] == [pytest.approx(expected)] * 2
 
 
+@pytest.mark.usefixtures("_offline")
 def test_a_watch_is_one_run_of_each_tracker(
     points: list[ScorePoint], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("WANDB_MODE", "offline")
-    monkeypatch.setenv("WANDB_DIR", str(tmp_path))
-    monkeypatch.setenv("WANDB_SILENT", "true")
-    for name in ("WANDB__SERVICE_WAIT", "WANDB_INIT_TIMEOUT"):
-        monkeypatch.setenv(name, "110")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     mlflow.set_tracking_uri(f"file://{tmp_path}/mlruns")
     for point in points:
