@@ -46,10 +46,11 @@ def fetch_sample(
     source = DataSource(repos=(Repo(id=identity),), licence="as the hub's page says")
     listing = list_hub_files(identity, source)
     names = tuple(sorted(file.name for file in listing.files))
+    tables = sorted({make_pattern(choice) for choice in _list_tables(names)})
     matching = [name for name in names if not wanted or fnmatch(name, wanted)]
     if not matching:
-        tables = ", ".join(sorted({make_pattern(name) for name in _list_tables(names)})[:8])
-        raise UsageError(f"--file {wanted}: {identity} has no such file; its data files: {tables or 'none'}")
+        others = ", ".join(tables[:8]) or "none"
+        raise UsageError(f"--file {wanted}: {identity} has no such file; its data files: {others}")
     chosen = choose_tables(matching)
     smallest = min((file for file in listing.files if file.name in chosen), key=lambda file: file.size)
     if smallest.size > LARGEST and not wanted:
@@ -58,7 +59,6 @@ def fetch_sample(
         )
     part = msgspec.structs.replace(listing, files=(smallest,))
     fetch_files(part, find_missing(part, folder), progress)
-    tables = sorted({make_pattern(choice) for choice in _list_tables(names)})
     return HubSample(
         file=folder / smallest.name, pattern=make_pattern(smallest.name), names=names, tables=tuple(tables)
     )
