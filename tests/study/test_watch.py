@@ -130,6 +130,28 @@ def test_watching_and_leaving_are_exported(made: Any, monkeypatch: pytest.Monkey
     assert (second.watched, second.plays, second.ended) == ("part", 1, ""), "the time was up"
 
 
+def test_a_report_that_is_sent_again_counts_once(made: Any) -> None:
+    """The answer to a report may be lost on its way: the page then sends the report again."""
+    clock = Clock()
+    _, store, app = made(watch_whole=False, clock=clock)
+    walker = invite_walker(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    clock.now += 60
+    for number, what, media, seconds in (
+        ("a.1", "started", name, 0.0), ("a.2", "playing", name, 5.0), ("a.3", "playing", name, 5.0),
+        ("a.4", "away", "", 3.0), ("a.5", "away", "", 3.0),
+    ):  # fmt: skip
+        for _ in range(2):
+            sent = {"what": what, "media": media, "seconds": seconds, "report": number}
+            assert walker.script("/study/watch", **sent).status_code == 200
+            clock.now += 20
+    assert walker.script("/study/watch", what="away", report="x" * 41).status_code == 400
+    walker.next()
+    (judgement,) = store.judgements()
+    assert (judgement.plays, judgement.played) == (1, 10.0)
+    assert (judgement.leaves, judgement.away) == (2, 6.0)
+
+
 def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.study.server import media
 

@@ -138,10 +138,14 @@ function watcher() {
   };
   const wait = hint.textContent;
   const stuck = (is) => { if (is) { hint.textContent = form.dataset.stuck; hint.hidden = false; } else if (hint.textContent === form.dataset.stuck) { hint.textContent = wait; check(); } };
+  // A report that is sent again has the same number, so that the server counts it once.
+  const visit = Math.random().toString(36).slice(2);
+  let reports = 0;
   const tell = async (media, what, seconds = 0) => {
+    const report = `${visit}.${++reports}`;
     for (let pause = 1000; ; pause = Math.min(15000, pause * 2)) {
       try {
-        const body = { form: form.elements.form.value, page: form.elements.page.value, media, what, seconds };
+        const body = { form: form.elements.form.value, page: form.elements.page.value, media, what, seconds, report };
         const answer = await post(form.dataset.watch, body, { keepalive: true });
         if (answer.status < 500 && answer.status !== 429) return answer.ok;
       } catch { /* tried again below */ }
@@ -211,13 +215,13 @@ function watcher() {
   check();
 
   // Another tab or window in front: how long, and how often.
-  let gone = null;
+  let gone = null, left = Promise.resolve();
   const leave = () => { gone ??= performance.now(); };
   const back = () => {
     if (gone === null || document.hidden || !document.hasFocus()) return;
     const seconds = (performance.now() - gone) / 1000;
     gone = null;
-    if (seconds > 0.5) tell("", "away", seconds);
+    if (seconds > 0.5) left = left.then(() => tell("", "away", seconds));
   };
   // A sign of life while the page is open, so that the place is not given to somebody else.
   setInterval(() => tell("", "alive"), 60000);
