@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Clock, build_app, invite_walker, open_served_store
+from tests.support.study_web import Clock, Walker, build_app, invite_walker, open_served_store
 from vivant.study.design import Kind
 from vivant.study.loading import LoadedStudy
 from vivant.study.store import StudyStore
+from vivant.study.store.people import invite
 
 
 @pytest.fixture
@@ -128,6 +129,15 @@ def test_watching_and_leaving_are_exported(made: Any, monkeypatch: pytest.Monkey
     assert (first.watched, first.played, first.plays, first.away, first.leaves) == ("whole", 30.0, 2, 4.5, 1)
     assert first.started and first.ended
     assert (second.watched, second.plays, second.ended) == ("part", 1, ""), "the time was up"
+
+
+def test_the_instructions_tell_the_time_for_each_task(made: Any) -> None:
+    _, store, app = made(time_limit=125)
+    walker = Walker(app)
+    walker.get(f"/join/{invite(store, 1)[0]}")
+    walker.post("/study/consent", agree="yes")
+    walker.send("/study/about", {"about.age": "1"})
+    assert "Time for each task: 2:05 minutes." in walker.text
 
 
 def test_a_report_that_is_sent_again_counts_once(made: Any) -> None:

@@ -37,7 +37,7 @@ async function deliver(token, except) {
   }
 }
 
-function saver() {
+function saver(settle) {
   const page = form.elements.page.value;
   const token = form.elements.form.value;
   const key = STORE + page;
@@ -116,8 +116,10 @@ function saver() {
   let leaving = false;
   form.addEventListener("submit", async (event) => {
     if (leaving) { event.preventDefault(); return; }
-    if (waiting === null && !busy) { leaving = true; return; }
+    const reported = settle();
+    if (waiting === null && !busy && !reported) { leaving = true; return; }
     event.preventDefault();
+    await reported;
     if (await flush() && !leaving) { leaving = true; forget(); form.submit(); }
   });
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
@@ -152,6 +154,7 @@ function watcher() {
       await new Promise((go) => setTimeout(go, pause));
     }
   };
+  const unreported = [];
   for (const box of boxes) {
     const player = box.querySelector("video, audio");
     const replay = box.querySelector(".replay");
@@ -160,6 +163,7 @@ function watcher() {
     let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now(), updated = reported, over = false;
     const take = () => { const seconds = played; played = 0; reported = performance.now(); return seconds; };
     const report = () => { if (played > 0) { const seconds = take(); sent = sent.then(() => tell(media, "playing", seconds)); } };
+    unreported.push(() => { count(); if (played === 0) return null; report(); return sent; });
     const count = () => {
       const step = player.currentTime - at;
       // A busy computer reports seldom: what was played then is no jump.
@@ -228,6 +232,12 @@ function watcher() {
   addEventListener("blur", leave);
   addEventListener("focus", back);
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : back()));
+
+  // Before the page is left: what was played since the last report. Null where all is told; nobody waits long for it.
+  return () => {
+    const last = unreported.map((report) => report()).filter(Boolean);
+    return last.length ? Promise.race([Promise.all(last), new Promise((go) => setTimeout(go, 2000))]) : null;
+  };
 }
 
 // ── keys, clock ──
@@ -241,7 +251,7 @@ function keys() {
   });
 }
 
-function clock(flush) {
+function clock(flush, settle) {
   const place = form.querySelector(".clock");
   const until = Date.now() + Number(form.dataset.left) * 1000;
   const tick = () => {
@@ -253,6 +263,7 @@ function clock(flush) {
     // Whoever is without a connection gets no more time than others.
     for (const part of form.querySelectorAll(".answers > :not(.go)")) part.inert = true;
     form.addEventListener("click", (event) => { if (event.target.matches("input")) event.preventDefault(); }, true);
+    settle();
     // The server closes the item a little later than this, so that what is under way arrives.
     setTimeout(leave, 4000);
   };
@@ -270,10 +281,10 @@ function clock(flush) {
 }
 
 if (form) {
-  const flush = saver();
-  watcher();
+  const settle = watcher();
+  const flush = saver(settle);
   keys();
-  if (form.dataset.left !== undefined) clock(flush);
+  if (form.dataset.left !== undefined) clock(flush, settle);
 }
 
 const token = document.body.dataset.form;
