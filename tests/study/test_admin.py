@@ -126,6 +126,17 @@ def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> No
     assert walker.client.get("/admin/progress").status_code == 401
 
 
+def test_the_analysis_shows_what_there_is(study: LoadedStudy, store: StudyStore, app: Any) -> None:
+    admin = Walker(app)
+    admin.client.post("/admin/login", data={"token": TOKEN})
+    assert "There are no judgements yet." in admin.get("/admin/analysis").text
+    invite_walker(app, store).walk()
+    page = admin.get("/admin/analysis").text
+    assert "without the key: key.jsonl says" in page
+    assert str(study.path) not in page, "where things lie on the server is nobody's business"
+    assert "Agreement" in page and "<tbody></tbody>" not in page
+
+
 def test_the_admin_reads_answers_as_words(study: LoadedStudy, store: StudyStore, app: Any) -> None:
     walker = invite_walker(app, store)
     walker.next()

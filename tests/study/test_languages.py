@@ -22,7 +22,7 @@ from vivant.study.export import export_study
 from vivant.study.loading import StudyError
 from vivant.study.platforms import OUTCOMES
 from vivant.study.report.power import build_power_table
-from vivant.study.results import load_results
+from vivant.study.results import StudyResults, load_results
 from vivant.study.store.people import invite
 
 # ── languages ──
@@ -166,6 +166,23 @@ def test_how_many_more_people(tmp_path: Path) -> None:
     assert isinstance(half, float) and isinstance(more, int)
     assert more == max(0, math.ceil(12 * ((half / 3) ** 2 - 1)))
     assert "Right choices" in str(measure)
+
+
+def test_how_many_more_people_without_the_key(tmp_path: Path) -> None:
+    """Nobody is right or wrong then: what is measured is how many of the others say the same."""
+    loaded = tiny_study(tmp_path / "s", count=40, items_per_participant=20)
+    people = [f"p{n}" for n in range(4)]
+    judged(loaded, people, lambda name, *_: 0 if name == "p3" else 1)
+    results = load_results(loaded.path)
+    keyless = StudyResults(results.loaded, {}, results.people, results.judgements)
+    (line,) = build_power_table(keyless).body
+    # Three agree with two of the three others, one with nobody.
+    assert line[:2] == ("Same as others (Option), %", "all")
+    assert line[2] == pytest.approx(50.0)
+    assert (line[4], line[5]) == (4, 3.0)
+    assert isinstance(line[6], int) and line[6] > 0
+    judged_alone = StudyResults(results.loaded, {}, results.people, results.judgements[:1])
+    assert build_power_table(judged_alone).body == ()
 
 
 @pytest.mark.parametrize(

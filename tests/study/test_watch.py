@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Clock, build_app, invite_walker, open_served_store
+from tests.support.study_web import Clock, Walker, build_app, invite_walker, open_served_store
 from vivant.study.design import Kind
 from vivant.study.loading import LoadedStudy
 from vivant.study.store import StudyStore
+from vivant.study.store.people import invite
 
 
 @pytest.fixture
@@ -128,6 +129,37 @@ def test_watching_and_leaving_are_exported(made: Any, monkeypatch: pytest.Monkey
     assert (first.watched, first.played, first.plays, first.away, first.leaves) == ("whole", 30.0, 2, 4.5, 1)
     assert first.started and first.ended
     assert (second.watched, second.plays, second.ended) == ("part", 1, ""), "the time was up"
+
+
+def test_the_instructions_tell_the_time_for_each_task(made: Any) -> None:
+    _, store, app = made(time_limit=125)
+    walker = Walker(app)
+    walker.get(f"/join/{invite(store, 1)[0]}")
+    walker.post("/study/consent", agree="yes")
+    walker.send("/study/about", {"about.age": "1"})
+    assert "Time for each task: 2:05 minutes." in walker.text
+
+
+def test_a_report_that_is_sent_again_counts_once(made: Any) -> None:
+    """The answer to a report may be lost on its way: the page then sends the report again."""
+    clock = Clock()
+    _, store, app = made(watch_whole=False, clock=clock)
+    walker = invite_walker(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    clock.now += 60
+    for number, what, media, seconds in (
+        ("a.1", "started", name, 0.0), ("a.2", "playing", name, 5.0), ("a.3", "playing", name, 5.0),
+        ("a.4", "away", "", 3.0), ("a.5", "away", "", 3.0),
+    ):  # fmt: skip
+        for _ in range(2):
+            sent = {"what": what, "media": media, "seconds": seconds, "report": number}
+            assert walker.script("/study/watch", **sent).status_code == 200
+            clock.now += 20
+    assert walker.script("/study/watch", what="away", report="x" * 41).status_code == 400
+    walker.next()
+    (judgement,) = store.judgements()
+    assert (judgement.plays, judgement.played) == (1, 10.0)
+    assert (judgement.leaves, judgement.away) == (2, 6.0)
 
 
 def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:

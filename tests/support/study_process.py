@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import socket
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -60,7 +59,7 @@ class StudyProcess:
             try:
                 with urllib.request.urlopen(f"{self.address}/static/icon.svg", timeout=5):
                     return
-            except (urllib.error.URLError, ConnectionError):
+            except OSError:  # refused, reset, or too busy to answer in time
                 if not self._process.is_alive():
                     raise
                 time.sleep(0.05)

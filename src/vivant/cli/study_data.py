@@ -151,8 +151,9 @@ def new(
     result = make_study(folder, spec)
     for note in result.notes:
         say(f"Note: {note}")
+    each = result.study.judgements_per_item
     say(
-        f"{result.items} items, {result.study.judgements_per_item} judgements each, "
+        f"{result.items} items, {each} judgement{'' if each == 1 else 's'} each, "
         f"{result.study.items_per_participant} per participant: {result.places} participants → {folder}"
     )
     say(

@@ -82,7 +82,7 @@ _FILLED_BY_PLATFORM: Mapping[PlatformName, str] = {
     "sona": "%SURVEY_CODE%",
     "other": "{NAME}",
 }
-"""How the platform writes what it fills in. MTurk adds its parameters by itself."""
+"""How the platform writes what it fills in. MTurk gives them to the task's own page, which hands them on."""
 _HANDED_IN: tuple[Outcome, ...] = ("completed", "screened_out", "failed_attention")
 """What MTurk and CloudResearch take a code for: Connect by completion branches, a HIT by its form. All else is returned
 there by the participant; SONA credits completion alone. Prolific has a code for whatever the researcher names."""

@@ -88,6 +88,24 @@ def test_a_report_that_is_never_answered_is_sent_again(browser: Browser, live: A
     person.close()
 
 
+def test_what_was_played_until_the_page_was_left_counts(browser: Browser, live: Any) -> None:
+    """A video that need not be watched whole plays on while somebody answers."""
+    address, store = live(count=2, items_per_participant=1, judgements_per_item=1, watch_whole=False)
+    person = Visitor(browser, address, invite(store, 1)[0])
+    person.prepare()
+    person.answer()
+    person.page.evaluate(
+        "const v = document.querySelector('video'); v.muted = true; v.playbackRate = 0.1; v.play()"
+    )
+    person.page.wait_for_function("() => document.querySelector('video').currentTime > 0.05", polling=100)
+    person.go_on()
+    (judgement,) = store.judgements()
+    assert judgement.played is not None and judgement.played >= 0.4, (
+        "ten seconds have not passed since the start"
+    )
+    person.close()
+
+
 def test_time_runs_out_by_itself(browser: Browser, live: Any) -> None:
     address, store = live(watch_whole=False, time_limit=3)
     person = Visitor(browser, address, invite(store, 1)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -244,6 +245,34 @@ def _follow_ups(collected: StudyResults, judgements: list[StudyJudgement]) -> It
                 if isinstance(judgement.answer.get(name), int | float):
                     column.append(_value(collected, judgement, float(judgement.answer[name])))
     yield from _criteria(collected, scales)
+
+
+def measure_consensus(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[StudyMeasure]:
+    """How many of the others say the same, for answers that only the key could call right."""
+    measures: list[StudyMeasure] = []
+    for coded in code_answers(collected, judgements):
+        if coded.level != "nominal":
+            continue
+        given = list(zip(coded.annotators, coded.units, coded.codes, strict=True))
+        counts = Counter(coded.units)
+        alike = Counter((unit, code) for _, unit, code in given)
+        values = [
+            MeasuredValue(
+                annotator=annotator,
+                item=unit.partition("\x1f")[0],
+                unit=unit,
+                cluster=collected.cluster(unit.partition("\x1f")[0]),
+                value=(alike[unit, code] - 1) / (counts[unit] - 1),
+                weight=collected.weights.get(unit.partition("\x1f")[0], 1.0),
+            )
+            for annotator, unit, code in given
+            if counts[unit] > 1
+        ]
+        if values:
+            measures.append(
+                _share(f"consensus {coded.title}", f"Same as others ({coded.title}), %", values, binary=False)
+            )
+    return measures
 
 
 def code_answers(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[CodedAnswers]:

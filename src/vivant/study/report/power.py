@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from vivant.core.table import Cell, Table
-from vivant.study.report.measures import compute_measures
+from vivant.study.report.measures import compute_measures, measure_consensus
 from vivant.study.report.tables import compute_mean, group_by_source
 from vivant.study.results import StudyResults
 
@@ -16,10 +16,14 @@ MARGIN = 0.03
 def build_power_table(collected: StudyResults, margin: float = MARGIN) -> Table:
     """For each measure how wide its interval is, and how many more people would make it ±`margin`.
 
-    The width falls with the square root of the number of people, as long as each judges as many items as now.
+    The width falls with the square root of the number of people, as long as each judges as many items as now. Without
+    the key nobody is right or wrong: what is measured then is how many of the others say the same.
     """
     body: list[tuple[Cell, ...]] = []
-    for measure in compute_measures(collected, collected.iter_counted()):
+    measures = compute_measures(collected, collected.iter_counted())
+    if not collected.key:
+        measures += measure_consensus(collected, collected.iter_counted())
+    for measure in measures:
         if measure.low is None or measure.high is None:
             continue
         wanted = margin * (measure.high - measure.low) * measure.scale

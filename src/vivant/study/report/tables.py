@@ -106,7 +106,7 @@ def _format_result_note(collected: StudyResults, has_results: bool, methods: set
         return "Too little to tell intervals."
     if next(collected.iter_counted(), None) is None:
         return "There are no judgements yet."
-    return f"Nothing can be measured without the key: {collected.loaded.path / KEY_FILE} says what is right."
+    return f"Nothing can be measured without the key: {KEY_FILE} says what is right."
 
 
 def group_by_source(values: Sequence[MeasuredValue]) -> Iterator[tuple[str, list[MeasuredValue]]]:

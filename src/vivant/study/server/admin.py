@@ -164,6 +164,7 @@ class AdminPages:
                 "notes": table.notes,
             }
             for table in list_tables(report)
+            if table.body
         ]
         return self._render(request, "admin_analysis.html", tables=tables, findings=report.findings)
 

@@ -26,6 +26,8 @@ class ScriptMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     media: str = ""
     what: str = ""
     seconds: float = 0.0
+    report: str = ""
+    """The number of a report of playing or leaving: the same when it is sent again."""
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -24,6 +24,8 @@ from vivant.web.security import same_secret
 _REPORTS = ("ready", "started", "playing", "ended", "away", "alive")
 """What a page's script says of a video, or of the page."""
 _LONGEST = 7 * 24 * 3600.0
+_NUMBER = 40
+"""Signs of a report's number."""
 
 
 def _saved() -> Response:
@@ -173,7 +175,11 @@ class ItemPages(SessionPages):
         """What the page's script says of a video, or of leaving the page. An end that comes too soon does not count."""
         message = await read_script(request)
         participant = self._check_form(request, message.form)
-        if message.what not in _REPORTS or not 0 <= message.seconds < _LONGEST:
+        if (
+            message.what not in _REPORTS
+            or not 0 <= message.seconds < _LONGEST
+            or len(message.report) > _NUMBER
+        ):
             raise PageRefusedError(400)
         state = await self._load_state(participant)
         if message.what == "alive":
@@ -185,8 +191,9 @@ class ItemPages(SessionPages):
             if message.what == "away":
                 current = self._find_current(state, message.page).page
                 job = attendance.record_absence(
-                    self._store, self._study, participant, current.assignment, current.page, message.seconds
-                )
+                    self._store, self._study, participant, current.assignment, current.page,
+                    message.seconds, message.report,
+                )  # fmt: skip
                 await self._database.write_async(job, note=True)
                 return _saved()
             match = self._find_media(state, message.media)
@@ -201,6 +208,7 @@ class ItemPages(SessionPages):
                 number,
                 "playing" if whole else message.what,
                 message.seconds,
+                message.report,
             )
             if whole:
                 if times.started is None or not media.is_whole(
@@ -223,10 +231,16 @@ class ItemPages(SessionPages):
         return None
 
     async def _note(
-        self, participant: int, assignment: int, number: int, what: str, seconds: float = 0.0
+        self,
+        participant: int,
+        assignment: int,
+        number: int,
+        what: str,
+        seconds: float = 0.0,
+        report: str = "",
     ) -> PlaybackTimes:
         job = attendance.record_playback(
-            self._store, self._study, participant, assignment, number, what, seconds
+            self._store, self._study, participant, assignment, number, what, seconds, report
         )
         return await self._database.write_async(job)
 

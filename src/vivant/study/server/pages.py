@@ -145,7 +145,9 @@ async def show_current(
             )
         if state.participant.step != "items":
             text = context.markdown(context.loaded.texts[t.language].instructions)
-            return context.page(request, "instructions.html", text=text, **values)
+            limit = context.study.time_limit
+            time = "" if limit is None else f"{int(limit) // 60}:{int(limit) % 60:02}"
+            return context.page(request, "instructions.html", text=text, time=time, **values)
         if state.lost or state.current is None:
             if not await _assign_again(context, participant, state.finished):
                 if state.finished:

@@ -56,6 +56,7 @@ _WATCHES = Statement(
         watches.c.ended,
         watches.c.played,
         watches.c.plays,
+        watches.c.report,
     ).where(watches.c.assignment == bindparam("assignment_id"))
 )
 _LOCK = select(participants.c.id).where(participants.c.id == bindparam("participant_id")).with_for_update()
@@ -132,6 +133,8 @@ class PlaybackTimes(Struct, frozen=True):
     played: float | None = None
     """Seconds; None: no script has reported."""
     plays: int = 0
+    report: str = ""
+    """The number of the last report."""
 
 
 class CurrentPage(Struct, frozen=True, kw_only=True):

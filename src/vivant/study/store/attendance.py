@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import structs
-from sqlalchemy import Connection, Float, Integer, bindparam, exists, insert, select, update
+from sqlalchemy import Connection, Float, Integer, bindparam, exists, insert, or_, select, update
 
 from vivant.study.design import Page, Study
 from vivant.study.store.answers import PlaybackTimes, lock_assignment, lock_owner, note_activity
@@ -15,7 +15,7 @@ from vivant.study.store.store import StudyStore
 from vivant.study.store.tables import assignments, visits, watches
 
 _WATCH: dict[str, Any] = {
-    name: bindparam(f"{name}_value") for name in ("fetched", "started", "ended", "played", "plays")
+    name: bindparam(f"{name}_value") for name in ("fetched", "started", "ended", "played", "plays", "report")
 }
 _ADD_WATCH = Statement(
     insert(watches).values(assignment=bindparam("assignment_id"), media=bindparam("media_index"), **_WATCH)
@@ -48,9 +48,14 @@ _FETCH_LATER = Statement(
 )  # fmt: skip
 _LEAVE = Statement(
     update(visits)
-    .where(visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"))
-    .values(away=visits.c.away + bindparam("seconds"), leaves=visits.c.leaves + 1)
-)
+    .where(
+        visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"),
+        or_(bindparam("number") == "", visits.c.report != bindparam("number")),
+    )
+    .values(
+        away=visits.c.away + bindparam("seconds"), leaves=visits.c.leaves + 1, report=bindparam("number")
+    )
+)  # fmt: skip
 SPEED = 1.1
 """How much faster than the server's clock a player may run: clocks differ, browsers round."""
 
@@ -63,6 +68,7 @@ def record_playback(
     media: int,
     what: str,
     seconds: float = 0.0,
+    report: str = "",
 ) -> Job[PlaybackTimes]:
     """Note what became of a media file: ready (a script watches it), started, playing or ended.
 
@@ -75,13 +81,18 @@ def record_playback(
         what: what happened.
         seconds: played since the last report. No more counts than the time since the file was fetched or first
             started: over a slow connection the report of the start comes late.
+        report: the report's number. The last one counts once, however often it is sent: its answer may be lost.
     """
 
     def job(connection: Connection) -> PlaybackTimes:
         state, current, now = lock_assignment(connection, store, study, participant, assignment)
         before = current.watches.get(media)
         note_activity(connection, state, now)
+        if before is not None and report and before.report == report:
+            return before
         times = _add_report(before or PlaybackTimes(), what, seconds, now)
+        if report:
+            times = structs.replace(times, report=report)
         if times != before:
             statement = _ADD_WATCH if before is None else _CHANGE_WATCH
             values = {f"{name}_value": value for name, value in structs.asdict(times).items()}
@@ -114,18 +125,26 @@ def _add_report(times: PlaybackTimes, what: str, seconds: float, now: float) -> 
         ended=now if what == "ended" and times.ended is None else times.ended,
         played=round(played, 3),
         plays=times.plays + (what == "started"),
+        report=times.report,
     )
 
 
 def record_absence(
-    store: StudyStore, study: Study, participant: int, assignment: int, page: Page, seconds: float
+    store: StudyStore,
+    study: Study,
+    participant: int,
+    assignment: int,
+    page: Page,
+    seconds: float,
+    report: str = "",
 ) -> Job[None]:
-    """Note that a participant left the page open and came back after so many seconds."""
+    """Note that a participant left the page open and came back after so many seconds; the last report counts once."""
 
     def job(connection: Connection) -> None:
         _, current, now = lock_assignment(connection, store, study, participant, assignment)
         since = now if current.since is None else current.since
         counted = min(max(0.0, seconds), max(0.0, now - since))
-        _LEAVE.change(connection, assignment_id=assignment, page_name=page, seconds=round(counted, 3))
+        values = {"seconds": round(counted, 3), "number": report}
+        _LEAVE.change(connection, assignment_id=assignment, page_name=page, **values)
 
     return job

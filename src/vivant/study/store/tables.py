@@ -86,6 +86,8 @@ visits = Table(
     Column("leaves", Integer, nullable=False, server_default="0"),
     # Closed by the time limit, not by the participant.
     Column("expired", Boolean, nullable=False, server_default=false()),
+    # The number of the last report of leaving: one that is sent again counts once.
+    Column("report", String(40), nullable=False, server_default=""),
 )
 
 watches = Table(
@@ -99,6 +101,8 @@ watches = Table(
     # Seconds played as the page's script reports them, within the server's time; none: no script has reported.
     Column("played", Float),
     Column("plays", Integer, nullable=False, server_default="0"),
+    # The number of the last report of playing: one that is sent again counts once.
+    Column("report", String(40), nullable=False, server_default=""),
 )
 
 judgements = Table(

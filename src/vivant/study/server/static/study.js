@@ -37,7 +37,7 @@ async function deliver(token, except) {
   }
 }
 
-function saver() {
+function saver(settle) {
   const page = form.elements.page.value;
   const token = form.elements.form.value;
   const key = STORE + page;
@@ -116,8 +116,10 @@ function saver() {
   let leaving = false;
   form.addEventListener("submit", async (event) => {
     if (leaving) { event.preventDefault(); return; }
-    if (waiting === null && !busy) { leaving = true; return; }
+    const reported = settle();
+    if (waiting === null && !busy && !reported) { leaving = true; return; }
     event.preventDefault();
+    await reported;
     if (await flush() && !leaving) { leaving = true; forget(); form.submit(); }
   });
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
@@ -138,16 +140,21 @@ function watcher() {
   };
   const wait = hint.textContent;
   const stuck = (is) => { if (is) { hint.textContent = form.dataset.stuck; hint.hidden = false; } else if (hint.textContent === form.dataset.stuck) { hint.textContent = wait; check(); } };
+  // A report that is sent again has the same number, so that the server counts it once.
+  const visit = Math.random().toString(36).slice(2);
+  let reports = 0;
   const tell = async (media, what, seconds = 0) => {
+    const report = `${visit}.${++reports}`;
     for (let pause = 1000; ; pause = Math.min(15000, pause * 2)) {
       try {
-        const body = { form: form.elements.form.value, page: form.elements.page.value, media, what, seconds };
+        const body = { form: form.elements.form.value, page: form.elements.page.value, media, what, seconds, report };
         const answer = await post(form.dataset.watch, body, { keepalive: true });
         if (answer.status < 500 && answer.status !== 429) return answer.ok;
       } catch { /* tried again below */ }
       await new Promise((go) => setTimeout(go, pause));
     }
   };
+  const unreported = [];
   for (const box of boxes) {
     const player = box.querySelector("video, audio");
     const replay = box.querySelector(".replay");
@@ -156,6 +163,7 @@ function watcher() {
     let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now(), updated = reported, over = false;
     const take = () => { const seconds = played; played = 0; reported = performance.now(); return seconds; };
     const report = () => { if (played > 0) { const seconds = take(); sent = sent.then(() => tell(media, "playing", seconds)); } };
+    unreported.push(() => { count(); if (played === 0) return null; report(); return sent; });
     const count = () => {
       const step = player.currentTime - at;
       // A busy computer reports seldom: what was played then is no jump.
@@ -211,19 +219,25 @@ function watcher() {
   check();
 
   // Another tab or window in front: how long, and how often.
-  let gone = null;
+  let gone = null, left = Promise.resolve();
   const leave = () => { gone ??= performance.now(); };
   const back = () => {
     if (gone === null || document.hidden || !document.hasFocus()) return;
     const seconds = (performance.now() - gone) / 1000;
     gone = null;
-    if (seconds > 0.5) tell("", "away", seconds);
+    if (seconds > 0.5) left = left.then(() => tell("", "away", seconds));
   };
   // A sign of life while the page is open, so that the place is not given to somebody else.
   setInterval(() => tell("", "alive"), 60000);
   addEventListener("blur", leave);
   addEventListener("focus", back);
   document.addEventListener("visibilitychange", () => (document.hidden ? leave() : back()));
+
+  // Before the page is left: what was played since the last report. Null where all is told; nobody waits long for it.
+  return () => {
+    const last = unreported.map((report) => report()).filter(Boolean);
+    return last.length ? Promise.race([Promise.all(last), new Promise((go) => setTimeout(go, 2000))]) : null;
+  };
 }
 
 // ── keys, clock ──
@@ -237,7 +251,7 @@ function keys() {
   });
 }
 
-function clock(flush) {
+function clock(flush, settle) {
   const place = form.querySelector(".clock");
   const until = Date.now() + Number(form.dataset.left) * 1000;
   const tick = () => {
@@ -249,6 +263,7 @@ function clock(flush) {
     // Whoever is without a connection gets no more time than others.
     for (const part of form.querySelectorAll(".answers > :not(.go)")) part.inert = true;
     form.addEventListener("click", (event) => { if (event.target.matches("input")) event.preventDefault(); }, true);
+    settle();
     // The server closes the item a little later than this, so that what is under way arrives.
     setTimeout(leave, 4000);
   };
@@ -266,10 +281,10 @@ function clock(flush) {
 }
 
 if (form) {
-  const flush = saver();
-  watcher();
+  const settle = watcher();
+  const flush = saver(settle);
   keys();
-  if (form.dataset.left !== undefined) clock(flush);
+  if (form.dataset.left !== undefined) clock(flush, settle);
 }
 
 const token = document.body.dataset.form;
