@@ -137,7 +137,7 @@ def test_published_figures_are_no_reference_for_a_mini_edition(tmp_path: Path) -
         plain = _wait_for(address, "/", "n 10")
         asked = get(f"{address}/?published=1")[1]
     assert "for the full edition: the runs on MMR-V used the bundled mini-edition" in asked
-    assert ">Human · human<" in asked and "Human" not in plain
+    assert ">Human · human · full edition<" in asked and "Human" not in plain
     for page in (plain, asked):
         assert 'class="human"' not in page and 'class="key human"' not in page
 

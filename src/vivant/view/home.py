@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -162,12 +162,13 @@ def _list_published(
     )
 
 
-def list_published_lines(matrix: ScoreMatrix) -> dict[str, dict[str, Row]]:
-    """The papers' figures by model and way of asking, then by task."""
+def list_published_lines(matrix: ScoreMatrix, other_editions: Collection[str]) -> dict[str, dict[str, Row]]:
+    """The papers' figures by model and way of asking, then by task. Those of another edition than the runs' say so."""
     lines: dict[str, dict[str, Row]] = {}
     for task in matrix.tasks:
         for row in task.published:
-            name = f"{row.model} · {row.style}" if row.style else row.model
+            edition = "full edition" if row.benchmark in other_editions else ""
+            name = " · ".join(filter(None, (row.model, row.style, edition)))
             lines.setdefault(name, {}).setdefault(task.task, row)
     return lines
 

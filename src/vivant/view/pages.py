@@ -80,9 +80,11 @@ class ViewerPages:
 
     def _render(self, name: str, **values: Any) -> str:
         values.setdefault("live", "")
-        root = str(self._context.catalog.root)
+        root = self._context.catalog.root
         return self._templates.get_template(name).render(
-            protocol=self._context.protocol or "", root=root, **values
+            protocol=self._context.protocol or "",
+            root=root.resolve().name if self._links.is_export else str(root),
+            **values,
         )
 
     # ── all runs ──
@@ -105,7 +107,7 @@ class ViewerPages:
             other_editions=[
                 benchmark.title for benchmark in matrix.benchmarks if benchmark.name in figures.other_editions
             ],
-            published_lines=list_published_lines(matrix) if published else {},
+            published_lines=list_published_lines(matrix, figures.other_editions) if published else {},
             reading=[line for line in lines if line.share is not None],
             problems=[line for line in lines if line.problem],
             running=[line for line in lines if line.status is not None and line.status.is_running],
