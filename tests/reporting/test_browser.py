@@ -15,6 +15,8 @@ from playwright.sync_api import Browser, Page
 from tests.reporting.test_board import make_run
 from tests.support.browser_kit import open_browser, record_problems
 from tests.support.page_layout import WIDTHS, find_access_faults, find_layout_faults
+from tests.support.view_kit import choice_samples, make_records, write_run
+from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
 from vivant.reporting.board.entries import BoardConfig, gather_sources
 from vivant.reporting.board.site import write_board
@@ -164,6 +166,16 @@ def test_the_first_screen_of_the_report_is_one_screen(page: Page, report: Path) 
     assert section.locator("svg").first.is_hidden()
     page.click("nav.wide a[href='#mimic']")
     section.locator("svg").first.wait_for(state="visible")
+
+
+def test_six_long_names_of_models_fit_the_width_of_a_screen(page: Page, tmp_path: Path) -> None:
+    samples = choice_samples(8)
+    for number in range(6):
+        model = f"organisation/Model-{number}.5-vision-instruct"
+        write_run(tmp_path / f"{number}", samples, make_records(samples, [Reply(text="B")] * 8), model=model)
+    page.goto(write_report([tmp_path], tmp_path / "report.html").as_uri())
+    widths = page.locator(".scroll:has(.matrix)").evaluate("box => [box.scrollWidth, box.clientWidth]")
+    assert widths[0] <= widths[1]
 
 
 def test_the_menu_of_a_phone_leads_to_the_sections(page: Page, report: Path) -> None:

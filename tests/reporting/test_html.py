@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from html import unescape
 from pathlib import Path
+from random import Random
 
 import msgspec
 import pytest
@@ -15,13 +17,17 @@ from tests.support.milebench_kit import make_item, write_dataset
 from tests.support.pages import decode_downloads, parse_page, read_list, read_words
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant import mini
+from vivant.analysis.comparison import compare
+from vivant.benchmarks.sample_units import SampleUnit, TaskOrder
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
 from vivant.reporting.html import build_report, write_report
 from vivant.reporting.html.markup import element
+from vivant.reporting.html.report_data import gather_report_data
 from vivant.reporting.html.svg import PlotPoint, draw_forest, draw_heatmap
-from vivant.runs.run import load_run
+from vivant.runs.run import Run, load_run
+from vivant.runs.stopping import Stopping, write_stopping
 
 EVIL = "<script>alert(1)</script>\u202e\x00\"'><img src=x onerror=alert(1)>"
 
@@ -360,3 +366,33 @@ def test_points_stand_where_their_figures_say_and_published_ones_are_hollow() ->
     (x1, y1, ours), (x2, y2, theirs) = circles
     assert (ours, theirs) == ("f0", "hollow")
     assert float(x1) > float(x2) and float(y1) < float(y2)
+
+
+def keep_answers(run: Run, ids: list[str]) -> None:
+    lines = run.dir.log_file.read_bytes().splitlines(keepends=True)
+    run.dir.log_file.write_bytes(b"".join(line for line in lines if json.loads(line)["id"] in ids))
+
+
+def test_leads_of_runs_that_stopped_early_are_those_of_compare(tmp_path: Path) -> None:
+    """Tested as if the sample were fixed beforehand, they would be too sure."""
+    good, bad = (load_run(path) for path in two_runs(tmp_path, good=30, bad=26, n=60))
+    ids = [sample.id for sample in good.dir.samples()]
+    Random(1).shuffle(ids)
+    order = TaskOrder(units=tuple(SampleUnit((name,), 1) for name in ids))
+    keep_answers(good, ids[:40])
+    size = good.dir.log_file.stat().st_size
+    write_stopping(good.dir, Stopping(tasks={"jsonl/made": order}, enough=size))
+    good = load_run(tmp_path / "good")
+    (lead,) = gather_report_data([good, bad], None).comparisons
+    (pair,) = compare([bad, good]).pairs
+    assert pair.result.interval is not None and lead.interval is not None
+    assert (lead.n, lead.p) == (40, pair.result.p) and lead.lead == pytest.approx(pair.result.value * 100)
+    assert lead.interval == pytest.approx((pair.result.interval.low * 100, pair.result.interval.high * 100))
+    assert pair.result.test.startswith("betting") and not lead.too_sure
+    page = build_report([good, bad])
+    assert "that it is better than bad is not shown" in read_list(page, "found")[0]
+    assert "good is not finished" not in read_words(page), "it met its target"
+    write_stopping(bad.dir, Stopping(tasks={"jsonl/made": TaskOrder(units=order.units[::-1])}))
+    keep_answers(bad, ids[15:])
+    words = read_words(build_report([good, load_run(tmp_path / "bad")]))
+    assert "good and bad stopped early, each in its own order" in words

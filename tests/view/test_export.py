@@ -60,6 +60,7 @@ def test_every_link_of_an_export_leads_to_a_file(tmp_path: Path) -> None:
     assert (result.runs, result.samples, result.pictures) == (3, 15, 0)
     assert _check_links(tmp_path / "site") > 50
     home = (tmp_path / "site" / "index.html").read_text()
+    assert str(tmp_path) not in home, "who shares a site does not tell where the runs were"
     assert "<b>100.0</b>" in home and "at most 5 samples of each run, 40 comparisons" in home
     assert "without pictures and videos" in home
     page = (tmp_path / "site" / "run" / "a" / "index.html").read_text()

@@ -130,6 +130,18 @@ def _wait_for(address: str, path: str, text: str) -> str:
     raise AssertionError(f"{path} never shows {text}")
 
 
+def test_published_figures_are_no_reference_for_a_mini_edition(tmp_path: Path) -> None:
+    """They are listed on demand, and say that they are of another edition; people's are drawn over no score."""
+    evaluate("mmrv", "random", data=("mini",), limit=10, out=str(tmp_path / "run"))
+    with run_viewer(tmp_path) as address:
+        plain = _wait_for(address, "/", "n 10")
+        asked = get(f"{address}/?published=1")[1]
+    assert "for the full edition: the runs on MMR-V used the bundled mini-edition" in asked
+    assert ">Human · human · full edition<" in asked and "Human" not in plain
+    for page in (plain, asked):
+        assert 'class="human"' not in page and 'class="key human"' not in page
+
+
 def test_the_home_page_counts_runs_and_keeps_controls_apart(tmp_path: Path) -> None:
     samples = choice_samples(4)
     for name, control in (("seen", "none"), ("unseen", "blind")):

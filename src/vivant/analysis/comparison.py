@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct, field
 
+from vivant.analysis.run_differences import describe_differences
 from vivant.analysis.sample_frame import Flip, FlipList, SharedSamples, join_samples, read_sample_frame
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
@@ -28,8 +29,7 @@ from vivant.core.table import Table
 from vivant.metrics.paired import Difference, anytime_difference, holm_within, paired_difference
 from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run, RunLike, common_protocol, load_runs
-from vivant.runs.settings import list_differences
-from vivant.runs.stopping_table import StoppedTask, describe_stopped_runs, find_stopped
+from vivant.runs.stopping_table import describe_stopped_runs, find_shared_order, find_stopped
 
 
 class RunPair(Struct, frozen=True, kw_only=True):
@@ -158,14 +158,14 @@ def compare(
         if not common:
             tasks = " and ".join(f"{name} ({', '.join(parts[name])})" for name in (first, second))
             raise UsageError(f"{tasks} have no task in common")
-        notes += _differences(first, second, loaded[names.index(first)], loaded[names.index(second)])
+        notes += describe_differences(first, second, loaded[names.index(first)], loaded[names.index(second)])
         for task in common:
             own = {
                 n: stopped[n][task]
                 for n in (first, second)
                 if task in stopped[n] and stopped[n][task].stopped
             }
-            order = _find_shared_order(list(own.values()))
+            order = find_shared_order(list(own.values()))
             if own and order is None:
                 too_sure.update(own)
             task_pairs, task_flips, task_notes = _compare_task(
@@ -220,21 +220,6 @@ def _by_task(
     run: Run, protocol: Protocol, where: Sequence[str], values: Mapping[str, Any] | None
 ) -> dict[str, ScoredRun]:
     return {part.task: part for part in restrict(run.scores(protocol, values), where)}
-
-
-def _find_shared_order(stopped: Sequence[StoppedTask]) -> StoppedOrder | None:
-    """The order in which a pair was asked, up to the first stop.
-
-    None without a stop. None also where both have an order of their own: what they share is then a beginning of
-    neither, and no interval is known that holds for it.
-    """
-    if not stopped:
-        return None
-    complete = min(task.complete for task in stopped)
-    first = stopped[0].order
-    if any(task.order.units[:complete] != first.units[:complete] for task in stopped[1:]):
-        return None
-    return StoppedOrder(first, complete)
 
 
 def _compare_task(
@@ -299,7 +284,7 @@ def _compare_task(
     flipped = shared.select((means >= 0.5) != (others >= 0.5))
     questions, other_questions = shared.columns("questions")
     other = int((questions != other_questions).sum())
-    notes = _sample_notes(first, second, first_part.task, len(shared), other, binary)
+    notes = _describe_samples(first, second, first_part.task, len(shared), other, binary)
     lonely = len(a) - len(shared) - changed, len(alone)
     if changed:
         notes.insert(
@@ -333,53 +318,7 @@ def _drop_changed(shared: SharedSamples, first: str, second: str, task: str) -> 
     return shared.select(same) if changed else shared, changed
 
 
-# ── what else differs ────────────────────────────────────────────────────────────────────────────
-
-
-def _differences(first: str, second: str, first_run: Run, second_run: Run) -> list[str]:
-    """What two runs differ in besides the model: named, so that nobody puts it down to the model."""
-    changes: list[str] = []
-    tasks: list[str] = []
-    for entry in list_differences(first_run.manifest.settings, second_run.manifest.settings):
-        name = entry.partition(":")[0]
-        if name.startswith("data."):
-            tasks.append(name.removeprefix("data."))
-        elif name.partition(".")[0] not in ("model", "tasks"):
-            changes.append(entry)
-    shared = [
-        task for task in tasks if task in first_run.manifest.tasks and task in second_run.manifest.tasks
-    ]
-    if shared:
-        changes.append(f"the samples that were read for {', '.join(shared)}")
-    imported = [
-        name for name, run in ((first, first_run), (second, second_run)) if run.manifest.origin == "import"
-    ]
-    if imported:
-        changes.append(f"how models were asked is not recorded in imports ({' and '.join(imported)})")
-    changes += _scoring_differences(first_run, second_run)
-    if not changes:
-        same = first_run.manifest.settings.model == second_run.manifest.settings.model
-        return [f"{first} and {second} have the same settings and the same model."] if same else []
-    return [f"{first} and {second} differ in more than the model: {'; '.join(changes)}."]
-
-
-def _scoring_differences(first: Run, second: Run) -> list[str]:
-    """Scoring settings and judges that are not the same, as the stored scores name them."""
-    changes: list[str] = []
-    for protocol in ("paper", "strict"):
-        headers = [run.dir.score_header(protocol) for run in (first, second)]
-        if headers[0] is None or headers[1] is None:
-            continue
-        tasks = [task for task in headers[0].values if task in headers[1].values]
-        for task in tasks:
-            changed = list_differences(headers[0].values[task], headers[1].values[task])
-            changes += [f"{task} scored ({protocol}) with {entry}" for entry in changed]
-        if set(headers[0].judges) != set(headers[1].judges):
-            changes.append(f"the judges ({protocol})")
-    return changes
-
-
-def _sample_notes(first: str, second: str, task: str, shared: int, other: int, binary: bool) -> list[str]:
+def _describe_samples(first: str, second: str, task: str, shared: int, other: int, binary: bool) -> list[str]:
     notes: list[str] = []
     if other:
         notes.append(

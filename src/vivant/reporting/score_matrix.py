@@ -8,7 +8,7 @@ page presents a guesser as a leader. Published figures and people's scores belon
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -78,7 +78,7 @@ class MatrixTask(Struct, frozen=True, kw_only=True):
     chance: float | None = None
     """What guessing scores, on the samples of the line that has most of them."""
     human: Row | None = None
-    """What people score: measured here, else published."""
+    """What people score: measured here, else published for the edition that was asked."""
     published: tuple[Row, ...] = ()
     """The papers' figures for the whole task, best first, people and baselines among them."""
 
@@ -155,6 +155,7 @@ def load_matrix(
     return build_matrix(
         scored,
         list_published_rows(tasks, (), selections),
+        other_editions=[name for name, selection in selections.items() if selection.other_edition],
         notes=tuple(note for selection in selections.values() for note in selection.notes),
         unscored=unscored,
     )
@@ -164,6 +165,7 @@ def build_matrix(
     scored: Sequence[RunRows],
     published: Sequence[Row] = (),
     *,
+    other_editions: Collection[str] = (),
     notes: Sequence[str] = (),
     unscored: Mapping[str, str] | None = None,
 ) -> ScoreMatrix:
@@ -172,6 +174,7 @@ def build_matrix(
     Args:
         scored: The runs with their rows.
         published: Figures of papers for whole tasks.
+        other_editions: Benchmarks whose figures are of another edition than a run's: no reference for its scores.
         notes: What belongs under the matrix.
         unscored: By run, why it has no row.
     """
@@ -184,7 +187,10 @@ def build_matrix(
     return ScoreMatrix(
         entries=tuple(entries),
         benchmarks=tuple(
-            _build_benchmark(name, _sort_tasks(name, tasks), entries, published) for name in benchmarks
+            _build_benchmark(
+                name, _sort_tasks(name, tasks), entries, published, reference=name not in other_editions
+            )
+            for name in benchmarks
         ),
         dimensions=_list_dimensions(entries),
         notes=tuple(notes),
@@ -316,18 +322,27 @@ def _sort_tasks(benchmark: str, tasks: Iterable[str]) -> list[str]:
 
 
 def _build_benchmark(
-    name: str, tasks: Sequence[str], entries: Sequence[MatrixEntry], published: Sequence[Row]
+    name: str,
+    tasks: Sequence[str],
+    entries: Sequence[MatrixEntry],
+    published: Sequence[Row],
+    *,
+    reference: bool,
 ) -> MatrixBenchmark:
     try:
         title = registry.get(name).title
     except VivantError:
         title = name
     return MatrixBenchmark(
-        name=name, title=title, tasks=tuple(_build_task(task, entries, published) for task in tasks)
+        name=name,
+        title=title,
+        tasks=tuple(_build_task(task, entries, published, reference=reference) for task in tasks),
     )
 
 
-def _build_task(task: str, entries: Sequence[MatrixEntry], published: Sequence[Row]) -> MatrixTask:
+def _build_task(
+    task: str, entries: Sequence[MatrixEntry], published: Sequence[Row], *, reference: bool
+) -> MatrixTask:
     cells = [(entry, entry.cells[task]) for entry in entries if task in entry.cells]
     metric = next((cell.metric for _, cell in cells if cell.metric), "")
     known = [(cell.n, cell.chance) for _, cell in cells if cell.chance is not None]
@@ -335,7 +350,8 @@ def _build_task(task: str, entries: Sequence[MatrixEntry], published: Sequence[R
         (row for row in published if row.task == task), key=lambda row: -(row.value or float("-inf"))
     )
     people = [cell for entry, cell in cells if entry.kind == "human" and cell.value is not None]
-    people += [row for row in figures if classify_model(row.model) == "human" and row.metric == metric]
+    if reference:
+        people += [row for row in figures if classify_model(row.model) == "human" and row.metric == metric]
     try:
         info = registry.of_task(task).task(task)
         title, scale, judged = info.title, info.scale, info.judged

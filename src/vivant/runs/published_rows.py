@@ -35,6 +35,8 @@ class PublishedSelection(Struct, frozen=True):
 
     rows: tuple[Published, ...]
     notes: tuple[str, ...] = ()
+    other_edition: bool = False
+    """Whether a run used the bundled mini-edition: the rows are of another edition, and no reference for its scores."""
 
     def restrict(self, benchmark: Benchmark) -> Benchmark:
         """The benchmark as tables should see it: with these published rows alone."""
@@ -81,9 +83,13 @@ def select_published(
                 f"vivant recipes {benchmark.name} lists how each was asked."
             )
             return PublishedSelection((), (note,))
-        return PublishedSelection(tuple(figures), (_describe_unstated(recipes, matching),))
+        return PublishedSelection(
+            tuple(figures), (_describe_unstated(recipes, matching),), uses_mini(own, benchmark.name)
+        )
     return PublishedSelection(
-        tuple(figures), tuple(_describe_differences(benchmark, own, recipes, differences))
+        tuple(figures),
+        tuple(_describe_differences(benchmark, own, recipes, differences)),
+        uses_mini(own, benchmark.name),
     )
 
 
@@ -130,17 +136,18 @@ def _describe_differences(
     differences: dict[tuple[tuple[str, str], str], list[RecipeDifference]],
 ) -> list[str]:
     """One note per kind of difference between the runs and the published rows."""
-    if not recipes:
-        sources = "; ".join(dict.fromkeys(row.source for row in benchmark.published.rows() if row.source))
-        return [
-            f"Published rows of {benchmark.title}: {sources or 'no source stated'}. "
-            "No more is stated of how they were asked."
-        ]
     notes: list[str] = []
     if uses_mini(runs, benchmark.name):
         notes.append(
             "Edition: the runs used the bundled mini-edition, the published rows the full benchmark."
         )
+    if not recipes:
+        sources = "; ".join(dict.fromkeys(row.source for row in benchmark.published.rows() if row.source))
+        return [
+            *notes,
+            f"Published rows of {benchmark.title}: {sources or 'no source stated'}. "
+            "No more is stated of how they were asked.",
+        ]
     # A style of its own is another row, not another way of asking the same one.
     styles = {run.manifest.style for run in runs}
     compared = {

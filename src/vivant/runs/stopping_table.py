@@ -50,6 +50,21 @@ def find_stopped(run: Run) -> dict[str, StoppedTask]:
     return tasks
 
 
+def find_shared_order(stopped: Sequence[StoppedTask]) -> StoppedOrder | None:
+    """The order in which a pair of runs was asked, up to the first stop.
+
+    None without a stop. None also where both have an order of their own: what they share is then a beginning of
+    neither, and no interval is known that holds for it.
+    """
+    if not stopped:
+        return None
+    complete = min(task.complete for task in stopped)
+    first = stopped[0].order
+    if any(task.order.units[:complete] != first.units[:complete] for task in stopped[1:]):
+        return None
+    return StoppedOrder(first, complete)
+
+
 def describe_stopped_runs(runs: Sequence[Run], names: Sequence[str]) -> list[str]:
     """A note for rankings and comparisons, whose intervals are made for samples that were fixed beforehand."""
     stopped = [

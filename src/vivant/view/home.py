@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -34,6 +34,15 @@ class RunLine(Struct, frozen=True, kw_only=True):
     """How far it is read, while it is read for the first time."""
     problem: str = ""
     dimensions: Mapping[str, str] = {}
+
+
+class PublishedFigures(Struct, frozen=True, kw_only=True):
+    """The papers' figures for the tasks of the matrix."""
+
+    rows: tuple[Row, ...] = ()
+    notes: tuple[str, ...] = ()
+    other_editions: tuple[str, ...] = ()
+    """Benchmarks of which a run used the bundled mini-edition, which no paper did."""
 
 
 class CellBar(Struct, frozen=True, kw_only=True):
@@ -110,8 +119,8 @@ def list_run_notes(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
 
 def build_home_matrix(
     context: ViewerContext, lines: Sequence[RunLine], *, published: bool
-) -> tuple[ScoreMatrix, tuple[str, ...]]:
-    """The matrix over all runs that were read, and what belongs under it."""
+) -> tuple[ScoreMatrix, PublishedFigures]:
+    """The matrix over all runs that were read, and what was published beside it."""
     scored = [
         RunRows(
             # A copied folder keeps the name of the run in its manifest.
@@ -124,15 +133,15 @@ def build_home_matrix(
     ]
     tasks = frozenset(row.task for each in scored for row in each.rows)
     rids = tuple(sorted(each.key for each in scored))
-    rows, notes = context.remember(
+    figures: PublishedFigures = context.remember(
         ("published", rids, tasks, published), lambda: _list_published(context, rids, tasks, published)
     )
-    return build_matrix(scored, rows), notes
+    return build_matrix(scored, figures.rows, other_editions=figures.other_editions), figures
 
 
 def _list_published(
     context: ViewerContext, rids: Sequence[str], tasks: frozenset[str], published: bool
-) -> tuple[list[Row], tuple[str, ...]]:
+) -> PublishedFigures:
     """The papers' figures for these tasks: all of them on demand, else those that give people's scores a place."""
     runs = []
     for rid in rids:
@@ -143,17 +152,23 @@ def _list_published(
         selections = list_selections(runs, "all" if published else "auto")
         rows = list_published_rows(set(tasks), (), selections)
     except VivantError as error:  # a benchmark that is not installed here
-        return [], (str(error),)
-    notes = tuple(note for selection in selections.values() for note in selection.notes) if published else ()
-    return rows, notes
+        return PublishedFigures(notes=(str(error),))
+    return PublishedFigures(
+        rows=tuple(rows),
+        notes=tuple(note for selection in selections.values() for note in selection.notes)
+        if published
+        else (),
+        other_editions=tuple(name for name, selection in selections.items() if selection.other_edition),
+    )
 
 
-def list_published_lines(matrix: ScoreMatrix) -> dict[str, dict[str, Row]]:
-    """The papers' figures by model and way of asking, then by task."""
+def list_published_lines(matrix: ScoreMatrix, other_editions: Collection[str]) -> dict[str, dict[str, Row]]:
+    """The papers' figures by model and way of asking, then by task. Those of another edition than the runs' say so."""
     lines: dict[str, dict[str, Row]] = {}
     for task in matrix.tasks:
         for row in task.published:
-            name = f"{row.model} · {row.style}" if row.style else row.model
+            edition = "full edition" if row.benchmark in other_editions else ""
+            name = " · ".join(filter(None, (row.model, row.style, edition)))
             lines.setdefault(name, {}).setdefault(task.task, row)
     return lines
 

@@ -80,9 +80,11 @@ class ViewerPages:
 
     def _render(self, name: str, **values: Any) -> str:
         values.setdefault("live", "")
-        root = str(self._context.catalog.root)
+        root = self._context.catalog.root
         return self._templates.get_template(name).render(
-            protocol=self._context.protocol or "", root=root, **values
+            protocol=self._context.protocol or "",
+            root=root.resolve().name if self._links.is_export else str(root),
+            **values,
         )
 
     # ── all runs ──
@@ -92,7 +94,7 @@ class ViewerPages:
         version = self.version(())  # before anything is read: what comes later is news
         lines = list_lines(self._context)
         published = params.get("published") == "1"
-        matrix, notes = build_home_matrix(self._context, lines, published=published)
+        matrix, figures = build_home_matrix(self._context, lines, published=published)
         corrected, problem = build_home_correction(self._context, [line.run for line in lines])
         return self._render(
             "home.html",
@@ -100,9 +102,12 @@ class ViewerPages:
             corrected=corrected,
             correction_problem=problem,
             format_cell=format_cell,
-            notes=notes,
+            notes=figures.notes,
             published=published,
-            published_lines=list_published_lines(matrix) if published else {},
+            other_editions=[
+                benchmark.title for benchmark in matrix.benchmarks if benchmark.name in figures.other_editions
+            ],
+            published_lines=list_published_lines(matrix, figures.other_editions) if published else {},
             reading=[line for line in lines if line.share is not None],
             problems=[line for line in lines if line.problem],
             running=[line for line in lines if line.status is not None and line.status.is_running],

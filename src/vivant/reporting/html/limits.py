@@ -25,6 +25,7 @@ def describe_limits(data: ReportData) -> list[str]:
         *_notes_of_imports(data),
         *_missing_replies(data),
         *_undecided_leads(data),
+        *_stopped_apart(data),
         *_runs_at_chance(data),
         *_small_tasks(data),
         *_unequal_settings(data),
@@ -107,6 +108,17 @@ def _undecided_leads(data: ReportData) -> list[str]:
     return [
         f"Whether the best model is better than the second is not shown on {tasks} "
         "(paired by sample, corrected for being many comparisons)."
+    ]
+
+
+def _stopped_apart(data: ReportData) -> list[str]:
+    """Runs that stopped early in different orders, so that nothing better than a fixed-sample test is known."""
+    names = dict.fromkeys(run for comparison in data.comparisons for run in comparison.too_sure)
+    if not names:
+        return []
+    return [
+        f"{join_names([data.names[name] for name in names])} stopped early, each in its own order: what is said of "
+        "leads between them is made for samples that are fixed beforehand, and so a little too sure."
     ]
 
 

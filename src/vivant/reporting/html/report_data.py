@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, structs
 
@@ -17,7 +17,7 @@ from vivant.runs.overview import chance_levels, list_published_rows
 from vivant.runs.published_rows import PublishedSelection, list_selections, uses_mini
 from vivant.runs.run import Run, common_protocol
 from vivant.runs.run_scoring import NoJudgeError
-from vivant.runs.stopping_table import describe_stop, find_stopped
+from vivant.runs.stopping_table import StoppedTask, describe_stop, find_stopped
 
 _MAX_HELD = 300_000
 """Of a task with more samples the rows stay on disk."""
@@ -115,6 +115,8 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
     contestants = frozenset(
         run for entry in matrix.entries if entry.is_contestant for run in entry.runs.values()
     )
+    stopped = {(run.name, task): state for run in scored for task, state in find_stopped(run).items()}
+    early = {key: state for key, state in stopped.items() if state.stopped}
     parts.sort(key=lambda part: part.run not in contestants)
     rows.sort(key=lambda row: row.run not in contestants)
     return ReportData(
@@ -127,10 +129,10 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
         selections=selections,
         other_values=_score_other(scored, "strict" if protocol == "paper" else "paper"),
         names=_name_runs(scored),
-        comparisons=tuple(compare_leaders(parts, rows, contestants)),
+        comparisons=tuple(compare_leaders(parts, rows, contestants, early)),
         matrix=matrix,
         contestants=contestants,
-        stops=_describe_stops(scored, parts),
+        stops=_describe_stops(stopped, parts),
         unscored=tuple(unscored),
     )
 
@@ -146,8 +148,9 @@ def _hold_rows(part: ScoredRun) -> ScoredRun:
     return structs.replace(part, rows=rows)
 
 
-def _describe_stops(runs: Sequence[Run], parts: Sequence[ScoredRun]) -> dict[str, tuple[str, ...]]:
-    states = {(run.name, task): state for run in runs for task, state in find_stopped(run).items()}
+def _describe_stops(
+    states: Mapping[tuple[str, str], StoppedTask], parts: Sequence[ScoredRun]
+) -> dict[str, tuple[str, ...]]:
     notes: dict[str, tuple[str, ...]] = {}
     for part in parts:
         state = states.get((part.run, part.task))
