@@ -202,7 +202,9 @@ def try_clips(
     write_tables([naming.build_naming_table(result)], form, None)
     for source in dict.fromkeys(entry.source for entry in result.doubtful):
         names = sorted(entry.action for entry in result.doubtful if entry.source == source)
-        say(f"By {source}, fewer than {least:.0%} name {len(names)}: {', '.join(names)}. Improve or drop them.")
+        say(
+            f"By {source}, fewer than {least:.0%} name {len(names)}: {', '.join(names)}. Improve or drop them."
+        )
     if not result.doubtful:
         say(f"At least {least:.0%} name each action.")
 
