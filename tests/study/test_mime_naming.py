@@ -80,6 +80,8 @@ def test_the_study_is_blind(tmp_path: Path) -> None:
         [path.name for path in served]
         + [p.read_text() for p in served if p.suffix in (".jsonl", ".yaml", ".md")]
     )
+    items = (tmp_path / STUDY / "items.jsonl").read_text()
+    assert items.count('"question":"What is this person miming?"') == 17, "it also heads the page of options"
     assert not any(action in text for action in ("Archery001", "Violin002", "Soccer003"))
 
 
@@ -89,6 +91,7 @@ def test_models_name_clips_through_the_usual_backends(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "A blind study of 17 clips (base+blank@0) is in naming/study." in done.stderr
     assert "vivant study serve naming/study" in done.stderr and "Improve or drop them." in done.stderr
+    assert "By random, fewer than 50% name" in done.stderr
     log = (tmp_path / "naming/models/random/log.jsonl").read_bytes()
     assert len(log.splitlines()) == 17
     again = vivant(

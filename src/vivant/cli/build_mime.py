@@ -200,10 +200,12 @@ def try_clips(
             say(f"Note: {note}.")
         return
     write_tables([naming.build_naming_table(result)], form, None)
-    doubtful = sorted({entry.action for entry in result.doubtful})
-    if doubtful:
-        say(f"Fewer than {least:.0%} name {len(doubtful)}: {', '.join(doubtful)}. Improve or drop them.")
-    else:
+    for source in dict.fromkeys(entry.source for entry in result.doubtful):
+        names = sorted(entry.action for entry in result.doubtful if entry.source == source)
+        say(
+            f"By {source}, fewer than {least:.0%} name {len(names)}: {', '.join(names)}. Improve or drop them."
+        )
+    if not result.doubtful:
         say(f"At least {least:.0%} name each action.")
 
 

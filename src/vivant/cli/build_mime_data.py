@@ -74,6 +74,9 @@ def clean(
     in_place: Annotated[
         bool, Option("--in-place", help="Keep somebody who walks on the spot, as on a treadmill.")
     ] = False,
+    keep_heading: Annotated[
+        bool, Option("--keep-heading", help="Do not turn somebody who faces away to the camera.")
+    ] = False,
     joints: Annotated[
         Path | None, Option("--joints", help="YAML with OUR_JOINT: JOINT_OF_THE_FILE, for unknown names.")
     ] = None,
@@ -103,6 +106,7 @@ def clean(
             ends=trim,
             loop=loop,
             in_place=in_place,
+            keep_heading=keep_heading,
             joints=joints,
             animation=animation,
             source_fps=source_fps,

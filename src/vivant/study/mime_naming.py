@@ -24,7 +24,7 @@ from vivant.study.make import NewStudy, StudySpec, make_study
 
 TASK = "mime/ff"
 STUDY, MODELS = "study", "models"
-_QUESTION = "What is this person miming? Write it in a few words."
+_QUESTION = "What is this person miming?"
 
 
 class NamedAction(Struct, frozen=True, kw_only=True):

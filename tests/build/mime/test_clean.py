@@ -20,14 +20,15 @@ from vivant.build.mime.clean import (
     cut,
     find_ends,
     find_loop,
-    format_sliding,
+    find_turn,
     keep_in_place,
-    measure_sliding,
     trim,
 )
+from vivant.build.mime.foot_sliding import format_sliding, measure_sliding
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.recording_check import tell_unit
 from vivant.build.mime.retarget import read_bvh
+from vivant.build.mime.rotation import about
 from vivant.build.mime.skeleton import INDEX, Skeleton
 from vivant.core.errors import DataError, UsageError
 
@@ -83,6 +84,36 @@ def test_sliding_is_what_a_standing_foot_moves() -> None:
     bob = 0.5 * np.abs(np.sin(np.linspace(0, 3.14, len(motion))))
     hopped = replace(lifted, root=lifted.root + bob[:, None] * [0.0, 1.0, 0.0])
     assert measure_sliding(hopped).worst < 0.05
+
+
+def test_feet_that_hardly_rest_are_not_called_fine() -> None:
+    motion = perform(ACTIONS["Clapping01"], 30.0)
+    rise = np.linspace(0.0, 2.0, len(motion))[:, None] * [0.0, 1.0, 0.0]
+    sentence = format_sliding(measure_sliding(replace(motion, root=motion.root + rise)))
+    assert "too few to tell" in sentence and "fine" not in sentence
+
+
+@pytest.mark.parametrize("degrees,turned", [(0, False), (75, False), (-90, False), (150, True), (-170, True)])
+def test_who_faces_away_is_turned_to_the_camera(degrees: int, turned: bool, tmp_path: Path) -> None:
+    recorded = perform(ACTIONS["Clapping01"], 30.0)
+    straight = recorded.turned(-ACTIONS["Clapping01"].heading)
+    write_bvh(straight.turned(degrees), tmp_path / "raw.bvh")
+    report = clean_file(tmp_path / "raw.bvh", tmp_path / "new" / "out.bvh", ends=False)
+    result, _ = read_bvh(tmp_path / "new" / "out.bvh").joints(Skeleton())
+    across = (result[:, INDEX["LeftArm"]] - result[:, INDEX["RightArm"]]).mean(axis=0)
+    facing = np.degrees(np.arctan2(-across[2], across[0]))
+    assert facing == pytest.approx(0 if turned else degrees, abs=8)
+    assert any("to face the camera" in line for line in report.lines()) == turned
+    kept = clean_file(tmp_path / "raw.bvh", tmp_path / "kept.bvh", ends=False, keep_heading=True)
+    assert not kept.turned and np.allclose(kept.result.root, straight.turned(degrees).root, atol=0.5)
+
+
+def test_who_turns_about_is_left_as_recorded() -> None:
+    motion = perform(ACTIONS["Clapping01"], 30.0)
+    around = np.stack([about("Y", angle) for angle in np.linspace(90, 450, len(motion))])
+    rotations = motion.rotations.copy()
+    rotations[:, 0] = around @ rotations[:, 0]
+    assert find_turn(replace(motion, rotations=rotations)) == 0.0
 
 
 def test_a_recording_that_trembles_does_not_slide() -> None:

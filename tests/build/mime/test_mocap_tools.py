@@ -17,6 +17,7 @@ from vivant.build.mime.bvh import parse_bvh
 from vivant.build.mime.clean import clean_file
 from vivant.build.mime.joint_map import _sources
 from vivant.build.mime.retarget import retarget
+from vivant.build.mime.rotation import slerp
 from vivant.build.mime.skeleton import INDEX, JOINTS, Skeleton
 from vivant.cli.build_mime_data import app
 from vivant.core.errors import DataError, VivantError
@@ -153,6 +154,23 @@ def test_t_pose_rows_are_cut_and_reported(motion: Motion) -> None:
     result = retarget(parse_bvh(write_tool_bvh(motion, TOOLS["xsens"])), "x")
     assert result.dropped == (5, 0) and len(result.motion) == len(motion)
     assert retarget(parse_bvh(write_tool_bvh(motion, TOOLS["daz"])), "x").dropped == (0, 0)
+
+
+@pytest.mark.parametrize("held", [1, 6])
+@pytest.mark.parametrize("t_pose", [True, False])
+def test_only_a_t_pose_is_cut_with_its_blend_into_the_motion(held: int, t_pose: bool, motion: Motion) -> None:
+    played = perform(ACTIONS["Violin002"], 30.0)
+    share = np.concatenate([np.zeros(held), [0.2, 0.4, 0.6, 0.8]])[:, None].repeat(len(JOINTS), axis=1)
+    # Somebody whose arms hang may raise them as quickly.
+    pose = np.broadcast_to(np.eye(3) if t_pose else motion.rotations[0], (len(share), len(JOINTS), 3, 3))
+    blend = slerp(pose, np.broadcast_to(played.rotations[0], pose.shape), share)
+    longer = replace(
+        played,
+        root=np.concatenate([played.root[:1].repeat(len(share), axis=0), played.root]),
+        rotations=np.concatenate([blend, played.rotations]),
+    )
+    result = retarget(parse_bvh(write_tool_bvh(longer, TOOLS["daz"])), "x")
+    assert result.dropped == ((held + 4, 0) if t_pose else (0, 0))
 
 
 def test_a_root_that_is_turned_by_exactly_nothing_is_an_added_pose(motion: Motion) -> None:

@@ -15,7 +15,7 @@ from tests.support.helpers import vivant
 from vivant.build.mime import gallery
 from vivant.build.mime.bvh import load_bvh
 from vivant.build.mime.choreography import ACTIONS, perform
-from vivant.build.mime.clean import SLIDING, measure_sliding
+from vivant.build.mime.foot_sliding import SLIDING, measure_sliding
 from vivant.build.mime.library import TABLE, export_motions
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import VARIANTS

@@ -34,6 +34,11 @@ def hold_rows(values: Array, bad: Mask) -> Array:
     return np.asarray(values[np.where(bad, nearer, rows)])
 
 
+def format_count(number: int, noun: str) -> str:
+    """A number of things in words: "1 frame", "2 frames"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def describe_bad(source: str, reasons: list[str], total: int, what: str = "frames") -> list[str]:
     """A note on the frames that are set aside, or none; too many of them are refused.
 
@@ -104,7 +109,7 @@ def bridge_frames(motion: Motion, bad: Mask, first: int = 1) -> tuple[Motion, in
     rotations = np.where(gap[:, None, None, None], turns, motion.rotations[start:end])
     notes = []
     if gap.any():
-        notes.append(f"bridged {int(gap.sum())} frames in gaps of at most {GAP:g} s")
+        notes.append(f"bridged {format_count(int(gap.sum()), 'frame')} in gaps of at most {GAP:g} s")
     if (start, end) != (0, len(bad)):
         notes.append(
             f"kept frames {first + start} to {first + end - 1}: frames beyond them were set aside, or lie behind a gap "

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vivant.build.mime.bad_frames import format_count
 from vivant.build.mime.bvh import write_bvh
+from vivant.build.mime.foot_sliding import Sliding, format_sliding, measure_sliding
 from vivant.build.mime.joint_map import read_joint_table
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.recording import read_recording
@@ -26,38 +27,16 @@ STILL = 0.15
 MARGIN = 0.2
 """Seconds of stillness that are kept at each end: an action wants to be seen beginning."""
 _SMOOTH = 0.1
-_FLOOR, _LIFT = 0.025, 0.12
-"""A foot stands while it is this near (metres) to the lowest it ever is and rises more slowly (metres a second)."""
-SLIDING = 0.06
-"""Metres that a standing foot may slide in one stance before it is reported as sliding."""
 LOOP_GAP = 0.06
 """Metres by which joints may differ on average where a loop closes; more is no loop."""
 _WAY = 3.0
 """Metres of the floor that a picture shows with the person large enough in it."""
 _STROLL = 1.0
 """Seconds over which a path is smoothed: a step sways about it, an action may still lunge."""
+_AWAY, _STEADY = 110.0, 0.5
+"""Degrees from the camera beyond a side view; and how much of one direction there must be: less is a spin."""
 _LOOKED, _MOST = 30.0, 1500
 """Frames a second, and in all, that loops are looked for in."""
-
-
-@dataclass(frozen=True)
-class Sliding:
-    """How standing feet move over the floor."""
-
-    worst: float
-    """Metres: the longest way in one stance."""
-    foot: str
-    at: float
-    """Seconds: when that stance begins."""
-    rate: float
-    """Metres per second of standing, over all stances."""
-    standing: float
-    """Share of the time in which at least one foot stands."""
-
-    @property
-    def slides(self) -> bool:
-        """Whether the worst stance is one that a viewer would notice."""
-        return self.worst > SLIDING
 
 
 @dataclass(frozen=True)
@@ -91,26 +70,35 @@ class CleaningReport:
     """Frames of a T-pose cut off the start and the end."""
     notes: tuple[str, ...] = ()
     """What the reader mended, in sentences."""
+    turned: float = 0.0
+    """Degrees by which somebody who faced away was turned to the camera."""
 
     def lines(self) -> list[str]:
         """The report in sentences."""
         unit = f"{self.stature:.4g} {self.unit}" if self.unit else f"{self.stature:.4g} of an unknown unit"
         motion = self.result
         lines = [
-            f"{self.source}: {self.frames} frames at {self.fps:g} a second; the skeleton is {unit} tall, "
-            f"scaled to {STATURE:g} m",
+            f"{self.source}: {format_count(self.frames, 'frame')} at {self.fps:g} a second; the skeleton is "
+            f"{unit} tall, scaled to {STATURE:g} m",
             f"cut {self.cut_start:.2f} s of stillness at the start and {self.cut_end:.2f} s at the end; "
-            f"{len(motion)} frames at {motion.fps:g} a second remain ({motion.seconds:.2f} s)",
+            f"{format_count(len(motion), 'frame')} at {motion.fps:g} a second remain ({motion.seconds:.2f} s)",
             format_sliding(self.sliding),
         ]
         if self.ignored:
             names = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
-            lines.insert(1, f"{len(self.ignored)} joints have no place here and are left out: {names}")
-        if any(self.dropped):
-            lines.insert(
-                1, f"cut a T-pose: {self.dropped[0]} frames at the start, {self.dropped[1]} at the end"
+            number = len(self.ignored)
+            verb = (
+                "has no place here and is left out" if number == 1 else "have no place here and are left out"
             )
+            lines.insert(1, f"{format_count(number, 'joint')} {verb}: {names}")
+        if any(self.dropped):
+            start, end = self.dropped
+            lines.insert(1, f"cut a T-pose: {format_count(start, 'frame')} at the start, {end} at the end")
         lines[1:1] = self.notes
+        if self.turned:
+            lines.append(
+                f"turned by {self.turned:.0f}° to face the camera; --keep-heading leaves it as recorded"
+            )
         if self.loop is not None:
             seconds = (self.loop.end - self.loop.start) / self.fps
             lines.append(
@@ -122,17 +110,6 @@ class CleaningReport:
                 f"it walks {way:.1f} m, more than a picture holds well; --in-place keeps it on the spot"
             )
         return lines
-
-
-def format_sliding(sliding: Sliding) -> str:
-    """Foot sliding in a sentence."""
-    if not sliding.standing:
-        return "no foot stands on the floor, so none slides"
-    verdict = "more than a viewer overlooks" if sliding.slides else "fine"
-    return (
-        f"feet slide at most {100 * sliding.worst:.1f} cm in one stance ({sliding.foot.lower()} foot at "
-        f"{sliding.at:.2f} s), {100 * sliding.rate:.1f} cm a second: {verdict}"
-    )
 
 
 # ── the parts ────────────────────────────────────────────────────────────────────────────────────
@@ -178,42 +155,6 @@ def cut(motion: Motion, start: int, end: int) -> Motion:
     if not 0 <= start < end <= len(motion):
         raise UsageError(f"{motion.name}: frames {start} to {end} are not within its {len(motion)}")
     return replace(motion, root=motion.root[start:end], rotations=motion.rotations[start:end])
-
-
-def measure_sliding(motion: Motion) -> Sliding:
-    """How far feet that stand on the floor move over it. Turning on the ball or heel is not sliding."""
-    positions, _ = motion.joints(Skeleton())
-    feet = {
-        side: (positions[:, INDEX[side + "Foot"]], positions[:, INDEX[side + "Toe"]])
-        for side in ("Left", "Right")
-    }
-    # Both feet share one floor, heel and toe each at its own height.
-    heel, toe = (min(float(feet[side][spot][:, 1].min()) for side in feet) for spot in (0, 1))
-    # Recordings tremble: steps of a tenth of a second tell a way from a tremble, steps of a frame do not.
-    stride = max(1, round(_SMOOTH * motion.fps))
-    worst, worst_foot, worst_at, way, stood = 0.0, "Left", 0.0, 0.0, 0.0
-    standing = np.zeros(len(motion), dtype=bool)
-    for side, (ankle, ball) in feet.items():
-        rising = np.abs(np.gradient(ball[:, 1])) * motion.fps if len(ball) > 1 else np.zeros(len(ball))
-        near = np.minimum(ankle[:, 1] - heel, ball[:, 1] - toe) < _FLOOR
-        down = near & (rising < _LIFT)
-        standing |= down
-        for start, end in _stretches(down):
-            moments = np.unique([*range(start, end, stride), end - 1])
-            steps = [
-                np.linalg.norm(np.diff(spot[moments][:, [0, 2]], axis=0), axis=1) for spot in (ankle, ball)
-            ]
-            slid = float(np.minimum(*steps).sum())
-            way, stood = way + slid, stood + (end - start) / motion.fps
-            if slid > worst:
-                worst, worst_foot, worst_at = slid, side, start / motion.fps
-    return Sliding(worst, worst_foot, worst_at, way / stood if stood else 0.0, float(standing.mean()))
-
-
-def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Runs of true, each as its first place and the one after its last."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def find_loop(motion: Motion, shortest: float = 0.6) -> Loop | None:
@@ -288,6 +229,17 @@ def keep_in_place(motion: Motion) -> Motion:
     return replace(motion, root=root)
 
 
+def find_turn(motion: Motion) -> float:
+    """Degrees that turn somebody who shows the camera their back to face it; 0 where the face or a side is seen.
+
+    The direction is the chest's, on average. Somebody who turns about faces no direction and is left alone.
+    """
+    _, turned = motion.joints(Skeleton())
+    ahead = turned[:, INDEX["Chest"], :, 2][:, [0, 2]].mean(axis=0)
+    angle = float(np.degrees(np.arctan2(ahead[0], ahead[1])))
+    return -angle if np.linalg.norm(ahead) >= _STEADY and abs(angle) > _AWAY else 0.0
+
+
 # ── all of it ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -299,8 +251,9 @@ def clean(
     ends: bool = True,
     loop: bool = False,
     in_place: bool = False,
+    keep_heading: bool = False,
 ) -> CleaningReport:
-    """Cut, close and resample a motion; the report holds the result. Sliding is that before it is kept in place."""
+    """Cut, close, resample and turn a motion; the report has the result. Sliding is that before it is kept in place."""
     motion = retargeted.motion
     start, end = find_ends(motion, source) if ends else (0, len(motion))
     result = cut(motion, start, end)
@@ -320,6 +273,9 @@ def clean(
     sliding = measure_sliding(result)
     if in_place:
         result = keep_in_place(result)
+    turn = 0.0 if keep_heading else find_turn(result)
+    if turn:
+        result = result.turned(turn)
     return CleaningReport(
         source=source,
         fps=motion.fps,
@@ -334,6 +290,7 @@ def clean(
         result=result,
         dropped=retargeted.dropped,
         notes=retargeted.notes,
+        turned=turn,
     )
 
 
@@ -345,6 +302,7 @@ def clean_file(
     ends: bool = True,
     loop: bool = False,
     in_place: bool = False,
+    keep_heading: bool = False,
     joints: Path | None = None,
     animation: str | None = None,
     source_fps: float | None = None,
@@ -359,6 +317,7 @@ def clean_file(
         ends: Cut still parts off.
         loop: Cut to the best loop and close it.
         in_place: Take the path over the floor out.
+        keep_heading: Leave somebody who faces away from the camera as recorded.
         joints: A YAML table of our joints and the file's, for names that are not known.
         animation: Which one of a glTF file, where it holds several.
         source_fps: The rate of a recording that states none.
@@ -366,7 +325,19 @@ def clean_file(
     """
     table = None if joints is None else read_joint_table(joints)
     retargeted = read_recording(source, joints=table, animation=animation, source_fps=source_fps)
-    report = clean(retargeted, str(source), fps=fps, ends=ends, loop=loop, in_place=in_place)
+    report = clean(
+        retargeted,
+        str(source),
+        fps=fps,
+        ends=ends,
+        loop=loop,
+        in_place=in_place,
+        keep_heading=keep_heading,
+    )
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out}: cannot be written ({error.strerror or error})") from None
     write_bvh(report.result, out)
     if sheet is not None:
         from vivant.build.mime.motion_sheet import draw_motion_sheet

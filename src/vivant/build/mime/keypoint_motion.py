@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.build.mime.bad_frames import GAP, find_stretch
+from vivant.build.mime.bad_frames import GAP, find_stretch, format_count
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted
@@ -91,7 +91,7 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
         )
     empty = int((~body[start:end]).sum())
     if empty:
-        notes.append(f"filled {empty} frames in which nobody is seen")
+        notes.append(f"filled {format_count(empty, 'frame')} in which nobody is seen")
     positions, confidence = positions[start:end], confidence[start:end]
     if keypoints.flat:
         positions[..., 2] = 0.0

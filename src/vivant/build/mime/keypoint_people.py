@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import format_count
 from vivant.build.mime.keypoints import COCO, HUMAN36M, Keypoints, PoseFrame, join_frames
 
 _SAME = {"right_foot": "right_ankle", "left_foot": "left_ankle"}
@@ -53,7 +54,9 @@ def read_people(
     flat = all(frame is None or frame.points.shape[1] == 2 for frame in frames)
     layout = names or (COCO if flat else HUMAN36M)
     notes = (
-        (f"several people in {crowd} frames: the one who is nearest to the frame before is taken",)
+        (
+            f"several people in {format_count(crowd, 'frame')}: the one who is nearest to the frame before is taken",
+        )
         if crowd
         else ()
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import format_count
 from vivant.build.mime.keypoint_people import choose_person
 from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames
 from vivant.core.errors import DataError
@@ -50,7 +51,9 @@ def load_openpose(folder: Path, source_fps: float | None = None) -> Keypoints:
     sizes = [len(frame.points) for frame in frames if frame is not None]
     layout = _LAYOUTS[max(set(sizes), key=sizes.count)] if sizes else BODY_25
     notes = (
-        (f"several people in {crowd} frames: the one who is nearest to the frame before is taken",)
+        (
+            f"several people in {format_count(crowd, 'frame')}: the one who is nearest to the frame before is taken",
+        )
         if crowd
         else ()
     )

@@ -24,6 +24,10 @@ UNITS = (
 """Units with the statures that people have in them."""
 _JUMP, _HELD = 40.0, 2.0
 """Degrees between two frames: an added T-pose leaps by more, and is held within less."""
+_BLEND = 0.2
+"""Seconds in which a tool may blend an added T-pose into the motion."""
+_STRETCHED = 0.85
+"""Cosine from which a part of an arm lies along the line of both."""
 _LYING = 0.4
 """Share of the trunk's length that is height in somebody who lies."""
 
@@ -44,12 +48,19 @@ def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int
     change = np.degrees(np.arccos(np.clip((steps - 1) / 2, -1.0, 1.0))).max(axis=1)
     usual = float(np.quantile(change, 0.9))
 
-    def count(changes: Array) -> int:
-        leap = int(np.argmax(changes[:limit] > _HELD))
-        sudden = changes[leap] > _JUMP and changes[leap] > 3 * usual
-        return leap + 1 if sudden else 0
+    blend = max(1, round(_BLEND / bvh.frame_time))
+    spread = _spread_arms(bvh, joint_map)
 
-    start, end = count(change), count(change[::-1])
+    def count(changes: Array, t_pose: bool) -> int:
+        leap = int(np.argmax(changes[:limit] > _HELD))
+        # A pose that is blended in leaves in several quick steps; only from a true T-pose they are taken for that.
+        quick = changes[leap : min(leap + blend, limit)] > max(3 * usual, _HELD)
+        steps = int(np.argmin(quick)) if not quick.all() else len(quick)
+        if not t_pose:
+            steps = min(steps, 1)
+        return leap + steps if changes[leap : leap + steps].sum() > _JUMP else 0
+
+    start, end = count(change, spread[0]), count(change[::-1], spread[1])
     if not start and _zero_root(bvh):
         start = 1
     kept = slice(start, len(bvh.values) - end)
@@ -57,6 +68,26 @@ def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int
         return replace(bvh, values=bvh.values[kept], first=start + 1), (start, end)
     dropped = (int((~bvh.bad[:start]).sum()), int((~bvh.bad[kept.stop :]).sum()))
     return replace(bvh, values=bvh.values[kept], bad=bvh.bad[kept], first=start + 1), dropped
+
+
+def _spread_arms(bvh: Bvh, joint_map: dict[str, int]) -> tuple[bool, bool]:
+    """Whether the first and the last frame are T-poses: both arms stretched, along one line across the trunk."""
+    positions, _ = replace(bvh, values=bvh.values[[0, -1]], bad=None).globals()
+
+    def bone(start: str, end: str) -> Array:
+        return unit(positions[:, joint_map[end]] - positions[:, joint_map[start]])
+
+    sides = ("Left", "Right")
+    upper = [bone(side + "Arm", side + "ForeArm") for side in sides]
+    lower = [
+        bone(side + "ForeArm", side + "Hand") if side + "Hand" in joint_map else upper[number]
+        for number, side in enumerate(sides)
+    ]
+    line = unit(upper[0] - upper[1])
+    trunk = bone("Hips", "Head")
+    along = [np.abs((direction * line).sum(axis=-1)) > _STRETCHED for direction in (*upper, *lower)]
+    spread = np.all(along, axis=0) & (np.abs((trunk * line).sum(axis=-1)) < 1 - _STRETCHED)
+    return bool(spread[0]), bool(spread[1])
 
 
 def _zero_root(bvh: Bvh) -> bool:

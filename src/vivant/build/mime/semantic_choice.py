@@ -94,7 +94,7 @@ def choose_distractors(
         return tuple(chosen)
     raise DataError(
         f"Action '{action}' has only {len(chosen)} of {count} wrong options left after the {drop} nearest "
-        "labels are dropped; plan more actions or drop fewer"
+        "labels are dropped; plan more actions, or drop fewer (`drop: 0` in the plan drops none)"
     )
 
 
