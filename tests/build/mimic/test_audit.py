@@ -27,6 +27,8 @@ from vivant.build.mimic.vectors import VectorStore
 from vivant.core.errors import DataError
 from vivant.core.files import read_jsonl, write_jsonl
 
+pytestmark = pytest.mark.timeout(300)  # the first test draws figures, and loads what draws them
+
 
 def build(work: Path, change: Callable[[Path], None] | None = None, **sections: Any) -> None:
     videos = [video(n) for n in range(400)]

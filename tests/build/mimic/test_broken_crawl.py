@@ -44,6 +44,48 @@ def test_a_list_that_breaks_off_gives_the_records_before(missing: int, tmp_path:
     assert sum(step.record.counts[0].why.values()) == 1
 
 
+def test_an_answer_that_breaks_off_gives_the_records_before(tmp_path: Path) -> None:
+    def items(start: int) -> list[dict[str, Any]]:
+        return [web_item(id=str(int(ID) + start + n)) for n in range(4)]
+
+    written = {
+        "answer": {"code": 0, "data": {"videos": items(0)}},
+        "pages": [{"data": {"videos": items(10)}}, {"data": {"videos": items(20)}}],
+        "under_ids": {item["id"]: item for item in items(30)},
+    }
+    take(tmp_path, **{f"{name}__json": json.dumps(page)[:-300] for name, page in written.items()})
+    kept = [0, 1, 2, 10, 11, 12, 13, 20, 21, 22, 30, 31, 32]
+    assert [row["id"] for row in rows(tmp_path, "videos")] == [str(int(ID) + n) for n in kept]
+    for (source, item, reason), (name, number) in zip(
+        sorted(quarantine(tmp_path)), (("answer", 3), ("pages", 7), ("under_ids", 3)), strict=True
+    ):
+        assert (source, item) == (f"{name}.json", f"item {number + 1}")
+        assert reason.endswith(f"bytes; the {number} before are kept")
+
+
+def test_comments_of_an_answer_that_breaks_off_are_kept(tmp_path: Path) -> None:
+    web = json.dumps({"comments": [web_comment(f"c{n}", f"number {n}") for n in range(5)], "has_more": 1})
+    threads = [thread("T1", "v1", "first", "an answer"), thread("T2", "v1", "second", "another", "and one")]
+    api = json.dumps({"kind": "youtube#commentThreadListResponse", "items": threads})
+    videos = {"item__json": web_item(), "video__json": {"items": [video("v1")]}}
+    take(tmp_path, web__json=web[: web.index('"c3"') + 30], api__json=api[:-60], **videos)
+    assert [row["id"] for row in rows(tmp_path, "comments")] == ["T1", "T1.0", "c0", "c1", "c2"]
+    assert {source for source, _, _ in quarantine(tmp_path)} == {"web.json", "api.json"}
+
+
+def test_of_a_video_that_is_cut_off_nothing_is_taken(tmp_path: Path) -> None:
+    item = json.dumps(web_item() | {"challenges": [{"id": "1", "title": "a"}, {"id": "2", "title": "b"}]})
+    take(
+        tmp_path,
+        good__json=[web_item(id=str(int(ID) + 1))],
+        cut__json=item[:-12],
+        half__json=f"[{item[:-12]}",
+    )
+    assert len(rows(tmp_path, "videos")) == 1
+    assert sorted(source for source, _, _ in quarantine(tmp_path)) == ["cut.json", "half.json"]
+    assert all("cut off after" in reason for _, _, reason in quarantine(tmp_path))
+
+
 def test_lines_in_utf_16_as_powershell_writes_them(tmp_path: Path) -> None:
     lines = "\r\n".join([json.dumps(web_item()), '{"id": "1', json.dumps(web_item(id=str(int(ID) + 1)))])
     _crawl(tmp_path, dump__jsonl=lines.encode("utf-16"))

@@ -232,6 +232,12 @@ def test_mentions_may_be_hashed_or_kept() -> None:
     assert remove_names(["Ana"], ["Ana"]) == ["Ana"]
 
 
+@pytest.mark.parametrize("modes", [{"mentions": "Remove"}, {"links": "mask"}, {"links": "hash"}])
+def test_an_unknown_mode_is_refused_before_a_text_is_read(modes: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=r"Unknown mode of (mentions|links) '.+'; "):
+        Anonymiser(b"s" * 32, **modes)
+
+
 def test_the_same_again_is_kept_and_a_new_file_is_seen(tmp_path: Path) -> None:
     put(tmp_path / "crawl", "a", info(id="a"))
     assert not ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE).kept

@@ -45,7 +45,7 @@ def tune(notes: tuple[float, ...], seconds: float) -> np.ndarray[tuple[int], np.
 
 
 def encode(story: Story, path: Path) -> None:
-    """Write a story; one thread, so that the same library writes the same bytes."""
+    """Write a story; one thread and no choices by processor, so that the same library writes the same bytes."""
     pictures = list(frames(story))
     with av.open(str(path), "w", options={"movflags": "faststart"}) as container:
         video = container.add_stream("libx264", rate=FPS)
@@ -53,7 +53,13 @@ def encode(story: Story, path: Path) -> None:
         video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
         video.time_base = Fraction(1, FPS)
         video.codec_context.thread_count = 1
-        video.options = {"crf": str(story.quality), "preset": "slow", "g": str(2 * FPS), "threads": "1"}
+        video.options = {
+            "crf": str(story.quality),
+            "preset": "slow",
+            "g": str(2 * FPS),
+            "threads": "1",
+            "x264-params": "cpu-independent=1",
+        }
         audio = container.add_stream("aac", rate=RATE, layout="mono") if story.notes else None
         for number, picture in enumerate(pictures):
             frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")

@@ -239,11 +239,14 @@ def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int], settin
     for sentence in format_proof(proof).notes:
         step.note(sentence)
     if train < max(bench, settings.audit.practice):
-        reason, number = max(left_out.items(), key=lambda entry: (entry[1], entry[0]), default=("nothing", 0))
+        lost = "None was left out by the split: the crawl is small. "
+        if left_out:
+            reason, number = max(left_out.items(), key=lambda entry: (entry[1], entry[0]))
+            lost = f"Most were lost to: {reason} ({number:,}). "
         practice = f"the audit practises on (audit.practice, {settings.audit.practice:,})"
         step.note(
             f"FEW FOR TRAINING: {train:,} videos, fewer than {'the benchmark has' if train < bench else practice}. "
-            f"Most were lost to: {reason} ({number:,}). {_MORE_TRAINING[0].upper()}{_MORE_TRAINING[1:]}"
+            f"{lost}{_MORE_TRAINING[0].upper()}{_MORE_TRAINING[1:]}"
         )
 
 

@@ -25,6 +25,7 @@ from vivant.build.mimic.ingestion.personal_data import (
     find_mentions,
 )
 from vivant.build.mimic.ingestion.text_forms import FOLDABLE, clean_text, fold_text, squeeze_spaces
+from vivant.core.errors import unknown_name_error
 
 SALT = ".salt"
 _FOLDED_LETTERS = (
@@ -63,6 +64,12 @@ class Anonymiser:
         mentions: Literal["hash", "remove", "keep"] = "remove",
         links: Literal["remove", "keep"] = "remove",
     ) -> None:
+        for what, mode, known in (
+            ("mentions", mentions, ("hash", "remove", "keep")),
+            ("links", links, ("remove", "keep")),
+        ):
+            if mode not in known:  # another would leave in what should go
+                raise unknown_name_error(f"mode of {what}", mode, known)
         self._salt = salt
         self._mentions = mentions
         self._links = links

@@ -6,7 +6,7 @@ import json
 import mmap
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from vivant.build.mimic.ingestion.values import InvalidValueError
@@ -14,6 +14,9 @@ from vivant.core import encodings
 
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _BETWEEN = re.compile(r"[\s,]*")
+_COLON = re.compile(r"\s*:\s*")
+_DECODER = json.JSONDecoder()
+_DEEPEST = 12
 _AT_ONCE = 5_000
 
 
@@ -33,20 +36,53 @@ def parse_json_leniently(content: bytes) -> Any:
         raise InvalidValueError(_explain(content, error)) from error
 
 
-def parse_whole_elements(content: bytes) -> list[Any]:
-    """The elements of a JSON list that stand whole before the place where it breaks off."""
-    text = content.decode("utf-8", errors="replace").lstrip()
-    elements: list[Any] = []
-    if not text.startswith("["):
-        return elements
-    decoder, place = json.JSONDecoder(), 1
+def parse_whole_part(content: bytes, is_record: Callable[[Any], bool]) -> tuple[Any, int]:
+    """The document as far as its records stand whole before the place where it breaks off, and their number.
+
+    Lists and objects around the records stay, with the members before that place; the record that is cut does not.
+    """
+    text = content.decode("utf-8", errors="replace")
+    document = _parse_open(text, _BETWEEN.match(text).end(), is_record, 0)  # type: ignore[union-attr]
+    return document, _count_records(document, is_record)
+
+
+def _parse_open(text: str, place: int, is_record: Callable[[Any], bool], depth: int) -> Any:
+    """What stands in a list or an object that is not closed; None where nothing does, or where it is a record."""
+    mark = text[place : place + 1]
+    if mark not in ("[", "{") or not mark or depth > _DEEPEST:
+        return None
+    names: list[str] = []
+    members: list[Any] = []
+    place += 1
     while True:
         place = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
         try:
-            element, place = decoder.raw_decode(text, place)
+            if mark == "{":
+                name, after = _DECODER.raw_decode(text, place)
+                colon = _COLON.match(text, after)
+                if not isinstance(name, str) or colon is None:
+                    break
+                names.append(name)
+                place = colon.end()
+            member, place = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError):
-            return elements
-        elements.append(element)
+            break
+        members.append(member)
+    if not members or not is_record(members[-1]):  # what is cut beside a record is one
+        part = _parse_open(text, place, is_record, depth + 1)
+        if part is not None:
+            members.append(part)
+    if mark == "[":
+        return members
+    node = dict(zip(names, members, strict=False))
+    return None if is_record(node) else node
+
+
+def _count_records(node: Any, is_record: Callable[[Any], bool]) -> int:
+    if is_record(node):
+        return 1
+    children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    return sum(_count_records(child, is_record) for child in children)
 
 
 def _explain(content: bytes, error: Exception) -> str:

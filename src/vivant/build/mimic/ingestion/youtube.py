@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.build.mimic.ingestion.crawl_forms import CrawlReader
+from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
 from vivant.build.mimic.ingestion.privacy import remove_names
-from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_elements
+from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
@@ -48,17 +48,22 @@ def _is_data_api(answer: Any) -> bool:
     return isinstance(items, list) and any(isinstance(i, Mapping) and "snippet" in i for i in items)
 
 
+def _is_record(node: Any) -> bool:
+    """Whether a node is a video or a comment of any form."""
+    return isinstance(node, Mapping) and ("snippet" in node or is_info(node) or find_form(node) is not None)
+
+
 def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
     if path.suffix.lower() not in (".jsonl", ".ndjson"):
         content = convert_to_utf8(path.read_bytes())[0]
         try:
             document = parse_json_leniently(content)
         except InvalidValueError as wrong:
-            document = parse_whole_elements(content)
-            if not document:
+            document, number = parse_whole_part(content, _is_record)
+            if not number:
                 raise
-            reason = f"{wrong}; the {len(document):,} before are kept"
-            writer.leave(source, f"item {len(document) + 1}", reason, kind="cut off")
+            reason = f"{wrong}; the {number:,} before are kept"
+            writer.leave(source, f"item {number + 1}", reason, kind="cut off")
         yield 0, document
         return
     number = 0
