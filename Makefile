@@ -19,9 +19,11 @@ PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
 demo: $(STAMP)
 	$(BIN)/vivant demo
 
+# Browsers have the machine to themselves: beside other tests, videos stutter and pages are slow.
 test: check $(TORCH) $(BRIDGES)/.installed
 	scripts/ensure-programs
-	$(BIN)/python -m pytest -n 2 --ignore=$(VIDEO) --ignore=$(REAL)
+	$(BIN)/python -m pytest -n 2 -m "not browser" --ignore=$(VIDEO) --ignore=$(REAL)
+	$(BIN)/python -m pytest -m browser
 	PYTHONPATH=$(VISION) $(BIN)/python -m pytest $(VIDEO)
 	PYTHONPATH=$(CURDIR)/$(BRIDGES) $(BIN)/python -m pytest $(REAL)
 

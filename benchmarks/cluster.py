@@ -130,7 +130,8 @@ def decoding(folder: Path) -> None:
         )
         cluster.shutdown()
     one, two = min(taken[1]), min(taken[2])
-    gain = one / two
+    # The clock starts at the first answer, when each node has decoded its first video.
+    gain = (one / (VIDEOS - 1)) / (two / (VIDEOS - 2))
     cores = os.cpu_count() or 1
     verdict = "ok" if gain >= SCALES else "MISSED" if cores >= 2 else f"not to be expected on {cores} core"
     print(f"{VIDEOS} videos decoded: one node {one:.2f} s, two nodes {two:.2f} s; best of 3")
@@ -138,7 +139,7 @@ def decoding(folder: Path) -> None:
 
 
 def make_videos(folder: Path) -> Path:
-    """Noise, which is hard to decode, ten seconds a file."""
+    """Noise, which is hard to decode, five seconds a file. No two are the same: a frame is decoded once a cluster."""
     import json
 
     import av
@@ -153,7 +154,7 @@ def make_videos(folder: Path) -> Path:
             stream.width, stream.height, stream.pix_fmt = 640, 360, "yuv420p"
             stream.options = {"preset": "ultrafast", "crf": "24", "g": "300"}
             for frame in range(150):
-                pixels = np.roll(grains[(number + frame) % 8], frame, axis=1)
+                pixels = np.roll(grains[(number + frame) % 8], frame + 23 * number, axis=1)
                 for packet in stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")):
                     out.mux(packet)
             for packet in stream.encode():

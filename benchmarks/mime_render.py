@@ -1,8 +1,8 @@
 """Making MIME: drawing, encoding, and many jobs, by CPU time, so that a busy machine disturbs little.
 
 - Drawing, built-in renderer over a background at 640×480. Limit: ≥ 60 frames a second per core. Peers: the plain
-  capsules, in turns; and Blender Workbench with the same capsules, camera and motion, where VIVANT_BLENDER or the path
-  has a Blender.
+  capsules, in turns; and Blender Workbench with the same dressed body, camera and motion, where VIVANT_BLENDER or the
+  path has a Blender.
 - Encoding 150 frames of 640×480 against the ffmpeg command line at the same settings. Limit: ≤ 1.3 × its time.
 - Jobs: a part of 86 actions × 10 variants × 5 s at 30 frames a second, stopped and resumed: the memory of the
   process that renders must stay flat (limit: ≤ 1.1 × from the first ten jobs to the last ten); nothing is made twice.
@@ -78,7 +78,7 @@ def drawing() -> list[Picture]:
 
 
 def against_blender() -> None:
-    """The same capsules by both, alpha and shadow included, without start-up."""
+    """The same dressed body by both, alpha and shadow included, without start-up."""
     motion = cut(fit_length(perform(ACTIONS["Archery001"], 30.0), 150), 60, 72)
     body = make_character("man")
     camera = replace(frame_motion(body.pose(motion), SIZE), angle=30.0)

@@ -69,7 +69,10 @@ def _write(tmp_path: Path, *lines: object) -> Path:
         (b"{not json", "JSON"),
         (b"[1, 2]", "object"),
         ({"question": "x", "choices": ["a", "b"]}, "no `answer`"),
-        ({"question": "x", "choices": ["a", "b"], "answer": "c"}, "'c' is none of the `choices`"),
+        (
+            {"question": "x", "choices": ["a", "b"], "answer": "c"},
+            "'c' is none of the 2 `choices`; write one of them, A to B",
+        ),
         ({"question": "x", "choices": ["a", "b"], "answer": 2}, "no place in `choices`"),
         ({"question": "x", "choices": ["a", "a"], "answer": 0}, "the same"),
         ({"question": "x", "choices": ["a"], "answer": 0}, "only one"),

@@ -154,7 +154,8 @@ def test_rows_without_a_picture_are_left_out_and_paths_are_read(tmp_path: Path) 
         ({"image": "77"}, "row 1: index 1: the image is '77', which is no index of a row with a picture"),
         ({"image": "", "image_path": "gone.png"}, "the picture gone.png is missing"),
         ({"B": ""}, "index 1 has the options A, C; they must follow each other from A"),
-        ({"answer": None, "anser": "A"}, "Unknown column 'answer'; did you mean 'anser'?"),
+        ({"answer": None, "anser": "A"}, "the column 'answer' is missing; 'anser' looks like it"),
+        ({"image": "zz" * 200}, "the image's 300 bytes are no picture"),
         ({"image": None, "Imge": "abcd"}, "Unknown column 'Imge'; did you mean 'image'?"),
     ],
 )

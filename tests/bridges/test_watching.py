@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.helpers import questions, vivant
 from vivant.bridges.trackers import find_step, make_point, write_tensorboard
-from vivant.bridges.watching import list_checkpoints, watch
+from vivant.bridges.watching import fill_checkpoint, list_checkpoints, watch
 from vivant.core.errors import DataError
 from vivant.engine.option_parsing import make_options
 from vivant.runs.run import Run
@@ -82,6 +82,38 @@ def test_each_checkpoint_has_a_run_and_a_point_on_the_curve(training: Path) -> N
     assert (folder / "curve.csv").read_text().count("\n") == 4
 
 
+ECHO = """
+class Echo:
+    def __init__(self, folder=""):
+        self.folder = folder
+
+    def generate(self, prompts, media):
+        return ["A" for _ in prompts]
+"""
+
+
+def test_a_recipe_says_how_checkpoints_are_asked(training: Path) -> None:
+    (training / "echo.py").write_text(ECHO)
+    command = ["watch", "checkpoints", "mime/mcq", "--data", "mini", "--limit", "1", "--once"]
+    command += ["--recipe", "paper/gpt-4o-mini"]
+    own = vivant(*command, "--model", "./echo.py:Echo", "--model-option", "folder={}", cwd=training)
+    assert own.returncode == 0, own.stderr
+    for name in ("checkpoint-20", "checkpoint-100"):
+        manifest = Run(training / "runs" / "watch-checkpoints" / name).manifest
+        assert manifest.model == "echo:Echo"
+        assert manifest.recipe == "paper/gpt-4o-mini"
+        assert manifest.settings.decoding.max_tokens == 200
+
+
+def test_the_checkpoint_is_asked_and_not_the_model_of_the_recipe(tmp_path: Path) -> None:
+    _checkpoint(tmp_path, 20, 1)
+    options = make_options(selectors=("mime",), model="{}", recipe="paper/gpt-4o-mini")
+    filled = fill_checkpoint(options, list_checkpoints(tmp_path)[0], tmp_path / "out")
+    assert filled.model == f"transformers/{tmp_path / 'checkpoint-20'}"
+    assert filled.every == 30  # as the recipe says
+    assert not filled.model_options  # those of the recipe are another backend's
+
+
 def test_a_checkpoint_that_appears_is_evaluated_when_its_files_have_settled(
     training: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +164,18 @@ def test_a_folder_without_checkpoints_is_an_error(tmp_path: Path) -> None:
     result = vivant("watch", "empty", "mine.jsonl", "--model", "random", "--once", cwd=tmp_path)
     assert result.returncode == 1
     assert "holds no checkpoint" in result.stderr
+
+
+def test_mistakes_in_the_questions_are_found_before_a_checkpoint_is_there(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mine.jsonl").write_text('{"qestion": "What?"}')
+    for benchmark, reason in (
+        ("mimee", "did you mean 'mime'?"),
+        ("mine.jsonl", "line 1: the field `qestion` is unknown"),
+    ):
+        result = vivant("watch", "empty", benchmark, cwd=tmp_path)  # without --once it would wait
+        assert result.returncode == 1
+        assert reason in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def simulate(limits: Sequence[int], most: int) -> list[float]:
         limit = AdaptiveLimit(most)
         found = []
         for takes in limits:
-            complain(limit, [await limit.acquire() for _ in range(int(limit.limit))], takes)
+            complain(limit, [await limit.enter() for _ in range(int(limit.limit))], takes)
             found.append(limit.limit)
         return found
 
@@ -90,7 +90,7 @@ def test_a_limit_that_is_lifted_is_won_back_within_a_few_rounds() -> None:
 def test_complaints_of_one_crowd_count_once() -> None:
     async def main() -> float:
         limit = AdaptiveLimit(32)
-        complain(limit, [await limit.acquire() for _ in range(32)], 20)
+        complain(limit, [await limit.enter() for _ in range(32)], 20)
         return limit.limit
 
     assert asyncio.run(main()) == pytest.approx(14)
@@ -99,13 +99,13 @@ def test_complaints_of_one_crowd_count_once() -> None:
 def test_a_place_is_not_lost_when_somebody_stops_waiting_for_it() -> None:
     async def main() -> int:
         limit = AdaptiveLimit(1)
-        await limit.acquire()
-        waiting = asyncio.create_task(limit.acquire())
+        await limit.enter()
+        waiting = asyncio.create_task(limit.enter())
         await asyncio.sleep(0)
         limit.release()
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        await asyncio.wait_for(limit.acquire(), 1)
+        await asyncio.wait_for(limit.enter(), 1)
         return limit.in_flight
 
     assert asyncio.run(main()) == 1

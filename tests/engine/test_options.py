@@ -162,6 +162,19 @@ def test_limits_can_be_left_to_the_server(tmp_path: Path) -> None:
     assert next(plan_run(usual).plan.jobs()).decoding.max_tokens
 
 
+@pytest.mark.parametrize(
+    ("model", "temperature"),
+    [("openai/gpt-5-mini", None), ("anthropic/claude-opus-5-5", None), ("openai/gpt-4o", 0.0)],
+)
+def test_a_temperature_that_is_not_sent_is_not_recorded(
+    tmp_path: Path, model: str, temperature: float | None
+) -> None:
+    options = make_options(selectors=questions(tmp_path, 1, pictures=False), model=model)
+    plan = plan_run(options, needs_key=False).plan
+    assert plan.settings.decoding.temperature == temperature
+    assert next(plan.jobs()).decoding.temperature == temperature
+
+
 def test_frames_are_described_in_full_by_options() -> None:
     options = make_options(
         selectors="mime", model="random", every=30, every_start="kth", longest_side=512, jpeg_quality=75

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +19,7 @@ from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
 from tests.support.media_kit import make_video
 from vivant.core.errors import UsageError
-from vivant.core.types import Image, Job, Message, Text
 from vivant.engine.options import RunOptions
-from vivant.engine.ray_worker import RayWorker, WorkerAnswer, WorkerCall, WorkerSetup, WorkerStarted
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.run_execution import run_plan
 from vivant.engine.run_planning import plan_run
@@ -138,6 +134,21 @@ def test_a_node_killed_in_mid_run_loses_nothing(cluster: Any, tmp_path: Path) ->
     assert lines(tmp_path / "ray") == lines(tmp_path / "local")
 
 
+def test_a_stopped_run_waits_only_for_what_is_under_way(cluster: Any, tmp_path: Path) -> None:
+    path = questions(tmp_path, 200, pictures=False)
+
+    # All are cut off, which stops the run after the first few.
+    with serving(lambda _n, _b: Act("<think>so long", delay=0.3, finish="length")) as server:
+        outcome, _ = run(
+            path, tmp_path / "ray", server, concurrency=8, executor="ray", address=cluster.address
+        )
+        assert outcome.cut_off and outcome.stopped
+        # Eight under way when the run stops, and none of those that wait at the workers.
+        assert outcome.done == len(server.requests)
+        assert server.highest <= 8
+        assert len(list(read_log(tmp_path / "ray" / "log.jsonl"))) == outcome.done < 60
+
+
 def test_a_run_on_a_cluster_stops_when_it_is_enough(cluster: Any, tmp_path: Path) -> None:
     path = clustered(tmp_path, 600)
     run(
@@ -228,112 +239,3 @@ def test_a_cluster_that_wants_another_token_is_one_line(
     path = questions(tmp_path, 2, pictures=False)
     with pytest.raises(UsageError, match=r"token is missing .* needs the same RAY_AUTH_TOKEN here"):
         run(path, tmp_path / "run", None, model="first", executor="ray", address="auto")
-
-
-# ── a worker without Ray ──
-
-
-def setup(path: Path, **changes: Any) -> bytes:
-    options = RunOptions(selectors=(str(path),), model=changes.pop("model", "first"), workers=1)
-    return msgspec.msgpack.encode(
-        WorkerSetup(
-            **{
-                "options": msgspec.json.encode(options),
-                "version": version("vivant"),
-                "threads": 1,
-                "folder": str(path.parent),
-                **changes,
-            }
-        )
-    )
-
-
-async def started(worker: RayWorker, message: bytes) -> str:
-    return msgspec.msgpack.decode(await worker.start(message, {}), type=WorkerStarted).error
-
-
-async def answers(worker: RayWorker, *calls: WorkerCall, bundle: int = 0) -> dict[int, WorkerAnswer]:
-    await worker.submit(bundle, msgspec.msgpack.encode(list(calls)))
-    return await collect(worker, len(calls))
-
-
-async def collect(worker: RayWorker, count: int) -> dict[int, WorkerAnswer]:
-    result: dict[int, WorkerAnswer] = {}
-    while len(result) < count:
-        for answer in msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer]):
-            result[answer.number] = answer
-    return result
-
-
-def job(root: Path | str, *parts: Any) -> Job:
-    return Job(key="t/1", task="t", id="1", messages=(Message("user", parts),), root=str(root))
-
-
-def test_a_worker_says_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "m.py").write_text(
-        "class M:\n    def generate(self, prompts, media):\n        return ['seen' for _ in prompts]\n"
-    )
-
-    async def main() -> dict[int, WorkerAnswer]:
-        worker = RayWorker()
-        older = await started(worker, setup(tmp_path / "q.jsonl", version="0.0.1"))
-        assert "the run was started with 0.0.1" in older
-        unknown = await started(worker, setup(tmp_path / "q.jsonl", model="randm"))
-        assert "did you mean 'random'" in unknown
-        assert await started(worker, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
-        found = await answers(
-            worker,
-            WorkerCall(number=1, what="prepare", job=job(tmp_path, Text("hello"))),
-            WorkerCall(number=2, what="prepare", job=job(tmp_path, Image("none.png"))),
-            WorkerCall(number=3, what="prepare", job=job("/nowhere/at/all", Image("none.png"))),
-            WorkerCall(number=4, what="identify", job=job("/nowhere/at/all", Text("no media"))),
-        )
-        found |= {10: (await answers(worker, WorkerCall(number=1, what="send"), bundle=1))[1]}
-        await worker.stop()
-        return found
-
-    found = asyncio.run(main())
-    assert found[1].kind == "" and found[1].size.tokens > 0
-    assert found[2].kind == "media" and "none.png" in found[2].error
-    assert found[3].kind == "no data" and found[3].error == "/nowhere/at/all"
-    assert found[4].kind == "" and found[4].fingerprint
-    assert found[10].reply is not None and found[10].reply.text == "seen"
-
-
-def test_a_worker_takes_bundles_in_their_order_and_answers_every_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "m.py").write_text(
-        "class M:\n    def generate(self, prompts, media):\n        return ['seen' for _ in prompts]\n"
-    )
-
-    async def main() -> dict[int, WorkerAnswer]:
-        worker = RayWorker()
-        assert await started(worker, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
-        asks = [
-            WorkerCall(number=1, what="ask"),
-            WorkerCall(number=2, what="ask"),
-            WorkerCall(number=3, what="ask"),
-            WorkerCall(number=9, what="ask"),
-        ]
-        preloads = [
-            WorkerCall(number=1, what="preload", job=job(tmp_path, Text("hello"))),
-            WorkerCall(number=2, what="preload", job=job(tmp_path, Image("none.png"))),
-            WorkerCall(number=3, what="preload", job=job("/nowhere/at/all", Image("none.png"))),
-            WorkerCall(number=4, what="preload", job=job(tmp_path, Image("none.png"))),
-            WorkerCall(number=4, what="release"),
-        ]
-        await worker.submit(1, msgspec.msgpack.encode(asks))
-        await asyncio.sleep(0.05)
-        await worker.submit(0, msgspec.msgpack.encode(preloads))
-        result = await collect(worker, len(asks))
-        await worker.stop()
-        return result
-
-    result = asyncio.run(main())
-    assert result[1].reply is not None and result[1].reply.text == "seen"
-    assert result[2].kind == "media" and "none.png" in result[2].error
-    assert result[3].kind == "no data"
-    assert result[9].kind == "fatal"  # a call that cannot be answered ends the run; it must not wait for ever

@@ -152,10 +152,34 @@ def test_a_width_that_is_wanted_later_is_not_aimed_at_before(tmp_path: Path) -> 
     assert high - low <= 8.0
     assert low <= truth(tmp_path, 0.8) <= high
     # What is made for samples that are fixed beforehand says so.
-    for notes in (compare([run, opponent]).table().notes, rank([run, opponent]).tables()[-1].notes):
-        assert "strong: stopped early" in " ".join(notes)
-    whole = compare([tmp_path / "everything", opponent]).table().notes
+    assert "strong: stopped early" in " ".join(rank([run, opponent]).tables()[-1].notes)
+    whole = rank([tmp_path / "everything", opponent]).tables()[-1].notes
     assert "stopped early" not in " ".join(whole)
+
+
+def test_a_stopped_run_is_compared_by_what_held_when_it_stopped(tmp_path: Path) -> None:
+    clustered(tmp_path, 600)
+    weak = ask(tmp_path, "weak", 0.4)
+    run = ask(tmp_path, "strong", 0.8, until_better_than=str(tmp_path / "weak"))
+    comparison = compare([weak, run])
+    (pair,) = comparison.pairs
+    interval = pair.result.interval
+    assert interval is not None and interval.method == "anytime-valid (betting)"
+    # The same figures as the run itself gave when it stopped.
+    stopping = read_stopping(run.dir)
+    assert stopping is not None
+    (outcome,) = stopping.outcomes["jsonl/mine"]
+    assert f"better than weak ({interval.low * 100:+.1f} to {interval.high * 100:+.1f} points)" in outcome
+    assert pair.result.p is not None and pair.result.p <= 0.05 and interval.low > 0
+    assert "stopped early" not in " ".join(comparison.table().notes)
+
+
+def test_runs_that_stopped_in_different_orders_are_not_given_more_than_is_known(tmp_path: Path) -> None:
+    clustered(tmp_path, 600)
+    first = ask(tmp_path, "first", 0.5, until=8)
+    second = ask(tmp_path, "second", 0.6, until=8, seed=5)
+    notes = " ".join(compare([first, second]).table().notes)
+    assert "first, second: stopped early" in notes and "a little too sure" in notes
 
 
 def test_a_part_of_a_stopped_run_has_an_interval_of_its_own(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from vivant.metrics.distributions import chi_square_p_value, normal_p_value
 from vivant.metrics.intervals import mean_interval, wilson
 from vivant.metrics.paired import (
+    anytime_difference,
     group_difference,
     holm,
     holm_within,
@@ -261,3 +262,37 @@ def test_bad_pairs() -> None:
         paired_difference([1.0], [1.0, 0.0])
     with pytest.raises(ValueError, match="2 pairs but 1"):
         paired_difference([1.0, 0.0], [1.0, 0.0], ["x"])
+
+
+def _simulate_pairs(
+    seed: int, better: float, units: int = 100, size: int = 3
+) -> tuple[list[float], list[float]]:
+    """Two models on units of alike samples; the second is right more often by `better`."""
+    chance = np.random.default_rng(seed)
+    hardness = np.repeat(chance.beta(2, 2, units), size)
+    first = (chance.random(units * size) < hardness).astype(float)
+    second = (chance.random(units * size) < np.minimum(1, hardness + better)).astype(float)
+    return first.tolist(), second.tolist()
+
+
+def test_a_test_that_looks_after_every_unit_errs_no_more_often_than_it_says() -> None:
+    """The p value is the smallest of all moments, which is what somebody sees who stops when it pleases."""
+    places = [number // 3 for number in range(300)]
+    false_alarms = sum(
+        (anytime_difference(*_simulate_pairs(seed, 0.0), places, count=100, largest=3).p or 1.0) <= 0.05
+        for seed in range(60)
+    )
+    assert false_alarms <= 6  # 3 are expected at most; 7 and more in 3 of 100 such simulations
+
+
+def test_a_difference_that_is_there_is_found_and_interval_and_test_agree() -> None:
+    places = [number // 3 for number in range(300)]
+    for seed in range(8):
+        first, second = _simulate_pairs(seed, 0.3)
+        found = anytime_difference(first, second, places, count=100, largest=3)
+        usual = paired_difference(first, second, places)
+        assert found.interval is not None and usual.interval is not None
+        assert found.value == pytest.approx(usual.value)
+        assert found.p is not None and (found.p <= 0.05) == (found.interval.low > 0)
+        assert found.interval.high - found.interval.low > usual.interval.high - usual.interval.low
+    assert found.p is not None and found.p < 0.001

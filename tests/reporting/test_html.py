@@ -110,6 +110,39 @@ def test_a_baseline_that_is_not_beaten_is_not_called_guessing(tmp_path: Path) ->
     assert "guessing" not in sentence
 
 
+def test_nothing_is_called_beaten_that_was_not_run(tmp_path: Path) -> None:
+    for name in ("easy", "fair"):
+        samples = choice_samples(120, f"jsonl/{name}")
+        replies = [Reply(text="B" if number < 100 else "C") for number in range(120)]
+        write_run(tmp_path / name, samples, make_records(samples, replies), model="model")
+    sentences = read_list(build_report([load_run(tmp_path / "easy"), load_run(tmp_path / "fair")]), "found")
+    assert sentences[0].endswith("The best model beats guessing on all of them.")
+    assert sentences[-1].startswith("No baseline was run.")
+
+
+def test_what_an_import_lacks_stands_among_what_cannot_be_concluded(tmp_path: Path) -> None:
+    for path in two_runs(tmp_path):
+        manifest = load_run(path).manifest
+        changed = msgspec.structs.replace(
+            manifest, origin="import", notes=("901 of the 906 samples have no prediction here",)
+        )
+        load_run(path).dir.manifest_file.write_bytes(msgspec.json.encode(changed))
+    limits = read_list(build_report([load_run(tmp_path / name) for name in ("good", "bad")]), "doubts")
+    assert "2 imported runs: 901 of the 906 samples have no prediction here." in limits
+
+
+def test_sentences_come_before_a_matrix_that_fills_the_screen(tmp_path: Path) -> None:
+    samples = choice_samples(12)
+    for number in range(9):
+        replies = [Reply(text="B")] * 11 + [Reply(status="error", error="HTTP 500")]
+        write_run(tmp_path / f"m{number}", samples, make_records(samples, replies), model=f"m{number}")
+    runs = [load_run(path) for path in sorted(tmp_path.iterdir())]
+    tall, short = build_report(runs), build_report(runs[:3])
+    assert tall.index('class="found"') < tall.index('aria-label="Scores"')
+    assert short.index('class="found"') > short.index('aria-label="Scores"')
+    assert "1 error<" in short, "the same word as in tables and the viewer"
+
+
 def test_baselines_are_references_and_never_lead(tmp_path: Path) -> None:
     samples = choice_samples(120)
     for name, right in (("random", 100), ("model", 60)):
@@ -153,7 +186,7 @@ def test_details_are_folded_and_figures_come_before_tables(tmp_path: Path) -> No
     page = build_report([run])
     folded = re.findall(r'<details class="fold"><summary><h2>(.*?)</h2>', page)
     assert folded == [
-        "MIME", "Errors and unread answers", "Tokens and time", "Settings", "How to repeat it", "How to read this",
+        "MIME", "Errors and unparsed replies", "Tokens and time", "Settings", "How to repeat it", "How to read this",
     ]  # fmt: skip
     assert "<details open" not in page
     section = page[page.index('id="mime"') : page.index('id="failures"')]

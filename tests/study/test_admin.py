@@ -124,3 +124,14 @@ def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> No
     assert person.annotator in walker.get(f"/admin/item/{number}").text
     walker.send("/admin/logout", {})
     assert walker.client.get("/admin/progress").status_code == 401
+
+
+def test_the_admin_reads_answers_as_words(study: LoadedStudy, store: StudyStore, app: Any) -> None:
+    walker = invite_walker(app, store)
+    walker.next()
+    (judgement,) = store.judgements()
+    walker.client.post("/admin/login", data={"token": TOKEN})
+    page = walker.get(f"/admin/person/{judgement.annotator}").text
+    option = next(item for item in study.items if item.id == judgement.item).options[judgement.answer]
+    assert f"<td>{judgement.answer} {option}</td>" in page
+    assert "40 or older" in page

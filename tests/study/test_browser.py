@@ -13,7 +13,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, expect
 
 from tests.support.browser_kit import run_server as a_thread
-from tests.support.study_kit import OPTIONS, tiny_study
+from tests.support.study_kit import tiny_study
 from tests.support.study_process import StudyProcess
 from tests.support.study_visitor import LOOKS, PHONE, Visitor
 from tests.support.study_web import build_app, fresh_postgres, open_served_store
@@ -119,28 +119,6 @@ def test_typing_during_an_outage_loses_nothing(browser: Browser, live: Any) -> N
     assert judgement.answer == "Someone peels an orange"
     person.page.locator("#next").click()
     expect(person.page.get_by_role("radio")).not_to_have_count(0)
-    person.close()
-
-
-def test_the_time_runs_out_while_the_server_is_away(browser: Browser, live: Any) -> None:
-    """The page stays until the server is back, which then takes what was written."""
-    address, store = live("free-then-mcq", watch_whole=False, time_limit=3)
-    # As after a start that is never long ago, however slow this computer is.
-    store.opened = store.clock() + 3600
-    person = Visitor(browser, address, invite(store, 1)[0])
-    person.prepare()
-    page = person.page
-    page.route("**/*", lambda route: route.abort())
-    page.locator("textarea").press_sequentially("Someone peels an orange")
-    expect(page.get_by_role("timer")).to_contain_text("0:00")
-    # Later than a page whose server answers would have left.
-    page.wait_for_timeout(4_500)
-    expect(page.locator("#state")).to_contain_text("Not saved yet")
-    page.unroute("**/*")
-    expect(page.locator("textarea")).to_have_value("Someone peels an orange")
-    expect(page.locator("#state")).not_to_contain_text("Not saved yet")
-    (judgement,) = store.judgements()
-    assert judgement.answer == "Someone peels an orange"
     person.close()
 
 
@@ -345,25 +323,6 @@ def test_a_number_off_the_scale_costs_no_other_answer(browser: Browser, live: An
     person.close()
 
 
-def test_a_video_is_watched_before_the_answer_counts(browser: Browser, live: Any) -> None:
-    address, store = live("free-then-mcq")
-    person = Visitor(browser, address, invite(store, 1)[0])
-    person.prepare()
-    page = person.page
-    expect(page.locator("#next")).to_be_disabled()
-    expect(page.locator("#hint")).to_contain_text("watch the video")
-    page.locator("textarea").fill("x")
-    expect(page.locator("#state")).to_have_text("Saved")
-    assert not any(option in page.content() for option in OPTIONS)
-    person.play()
-    expect(page.get_by_text("Watched to the end.")).to_be_visible()
-    page.get_by_role("button", name="Play again").click()
-    page.reload()
-    expect(page.locator("#next")).to_be_enabled()
-    expect(page.locator("textarea")).to_have_value("x")
-    person.close()
-
-
 def test_without_scripts(browser: Browser, live: Any) -> None:
     address, store = live(
         "blind-comments", count=3, items_per_participant=2, judgements_per_item=2, watch_whole=False
@@ -377,14 +336,4 @@ def test_without_scripts(browser: Browser, live: Any) -> None:
         person.page.get_by_role("button", name="Continue").click()
     expect(person.page.get_by_role("heading", name="Thank you")).to_be_visible()
     assert [j.answer for j in store.judgements()] == [{"verdict": "ai", "realism": 5}] * 6
-    person.close()
-
-
-def test_time_runs_out_by_itself(browser: Browser, live: Any) -> None:
-    address, store = live(watch_whole=False, time_limit=3)
-    person = Visitor(browser, address, invite(store, 1)[0])
-    person.prepare()
-    expect(person.page.get_by_role("timer")).to_contain_text("0:0")
-    expect(person.page.get_by_role("alert")).to_contain_text("time for the last task was up")
-    assert next(store.judgements()).answer is None
     person.close()

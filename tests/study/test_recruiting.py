@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -20,10 +20,12 @@ from vivant.study.payment import compute_payment, read_platform_file
 from vivant.study.platforms import (
     OUTCOMES,
     AttentionRule,
+    PlatformName,
     PlatformReturn,
     StudyPayment,
     StudyPlatform,
     format_query,
+    preset_returns,
 )
 from vivant.study.results import load_results
 from vivant.study.server.serve import check_consent, first_link_path
@@ -374,3 +376,18 @@ def test_the_link_that_serve_prints(made: Made) -> None:
     assert walker.page
     assert first_link_path(store) == "", "until it is used"
     assert Walker(app).get("/join/" + "x" * 43).status_code == 404
+
+
+def test_every_platform_says_what_to_do_at_every_ending(made: Made) -> None:
+    """Where a platform takes neither a link nor a code, participants are told to return the task there."""
+    taken = {name: set(preset_returns(name)) for name in get_args(PlatformName)}
+    handed_in = {"completed", "screened_out", "failed_attention"}
+    assert taken == {
+        "prolific": set(OUTCOMES), "mturk": handed_in, "cloudresearch": handed_in, "sona": {"completed"},
+        "other": set(OUTCOMES),
+    }  # fmt: skip
+    platform = StudyPlatform(name="sona", returns=preset_returns("sona"))
+    _, store, app = made(platform=platform)
+    walker = arrive(app, store, survey_code="p1")
+    walker.post("/study/decline")
+    assert "return or cancel this task" in walker.text

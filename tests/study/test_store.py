@@ -54,7 +54,7 @@ def test_an_older_database_is_named_and_upgraded(
     address = url()
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
     old(loaded.path, address)
-    with pytest.raises(StoreError, match=r"version 0001, this Vivant needs 0004.*vivant study upgrade"):
+    with pytest.raises(StoreError, match=r"version 0001, this Vivant needs 0005.*vivant study upgrade"):
         open_store(loaded.path, address)
     given = ["--database", address] if address else []
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "link", str(loaded.path), *given])
@@ -67,7 +67,7 @@ def test_an_older_database_is_named_and_upgraded(
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "version 0001 is now 0004" in capsys.readouterr().err
+    assert "version 0001 is now 0005" in capsys.readouterr().err
     with open_served_store(loaded, address) as store:
         invite_walker(build_app(loaded, store), store).walk()
         assert len(list(store.judgements())) == 3

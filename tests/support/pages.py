@@ -7,7 +7,7 @@ import re
 from html import unescape
 from html.parser import HTMLParser
 
-_VOID = ("meta", "br", "hr", "input")
+_VOID = ("meta", "br", "hr", "input", "wbr")
 _DOWNLOADS = ("data:image/svg+xml;", "data:text/csv;")
 
 

@@ -43,10 +43,17 @@ class Visitor:
         expect(self.page.locator("#item")).to_be_visible()
 
     def play(self) -> None:
-        """Let all videos run to their end."""
-        for video in self.page.locator("video").all():
-            video.evaluate("video => { video.muted = true; return video.play(); }")
-        expect(self.page.locator("#next")).to_be_enabled()
+        """Let all videos run to their end: press play, and press it again where a player gave up."""
+        self.page.wait_for_function(
+            """() => {
+                for (const video of document.querySelectorAll("video")) {
+                    video.muted = true;
+                    if (video.paused && !video.ended) video.play().catch(() => {});
+                }
+                return !document.getElementById("next").disabled;
+            }""",
+            polling=200,
+        )
 
     def answer(self, which: int = 1, saved: str = "Saved") -> None:
         """Answer everything on the page, and see that it is saved, in whatever language it says so."""

@@ -390,6 +390,33 @@ PAGES = (
 )  # fmt: skip
 
 
+def test_a_phone_shows_some_tasks_of_a_line_and_the_rest_on_demand(browser: Browser, crowded: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(crowded)
+    line = page.locator("tr[data-entry]", has=page.get_by_role("button", name=re.compile("^All 13 tasks")))
+    expect(line).to_have_count(1)
+    shown = line.locator("td.cell:visible")
+    expect(shown).to_have_count(6)
+    line.get_by_role("button", name=re.compile("^All 13 tasks")).click()
+    expect(shown).to_have_count(13)
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(page.locator("[data-rest]:visible")).to_have_count(0)
+    page.close()
+
+
+def test_published_rows_stay_short_on_a_phone(browser: Browser, viewer: str) -> None:
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    page.goto(f"{viewer}/?published=1")
+    shown = page.locator("[data-kind=published] tr[data-entry]:visible")
+    total = page.locator("[data-kind=published] tr[data-entry]").count()
+    assert total > 20
+    expect(shown).to_have_count(20)
+    assert page.evaluate("document.documentElement.scrollHeight") < 3000
+    page.get_by_role("button", name=f"all {total} lines").click()
+    expect(shown).to_have_count(total)
+    page.close()
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_table_overflows_or_breaks_words(browser: Browser, crowded: str, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})

@@ -66,6 +66,20 @@ def test_every_link_of_an_export_leads_to_a_file(tmp_path: Path) -> None:
     assert "the first 5 exported" in page and 'id="total">9<' in page
 
 
+def test_each_task_of_a_run_has_its_breakdown_in_an_export(tmp_path: Path) -> None:
+    evaluate("mimic", "random", data=("mini",), limit=6, out=str(tmp_path / "runs" / "run")).scores()
+    export_site(tmp_path / "runs", tmp_path / "site", samples=2)
+    folder = tmp_path / "site" / "run" / "run"
+    tasks = json.loads((tmp_path / "runs" / "run" / "manifest.json").read_text())["tasks"]
+    titles = {
+        re.findall(r'<h1>.*?muted">(.*?)<', page.read_text())[0] for page in folder.glob("breakdown*.html")
+    }
+    assert titles == set(tasks) and len(tasks) > 5
+    first = (folder / "breakdown.html").read_text()
+    assert all(f">{task}</a>" in first for task in tasks)
+    _check_links(tmp_path / "site")
+
+
 def test_pictures_are_thinned_and_stay_within_the_limit(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text(LOOKER)
     evaluate("mmrv", f"{tmp_path / 'm.py'}:M", data=("mini",), limit=4, out=str(tmp_path / "runs" / "eyes"))

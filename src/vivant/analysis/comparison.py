@@ -19,16 +19,17 @@ from msgspec import Struct, field
 from vivant.analysis.sample_frame import Flip, FlipList, SharedSamples, join_samples, read_sample_frame
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.sample_units import StoppedOrder
 from vivant.benchmarks.summary import natural, restrict
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.stored_lines import IN_MEMORY
 from vivant.core.table import Table
-from vivant.metrics.paired import Difference, holm_within, paired_difference
+from vivant.metrics.paired import Difference, anytime_difference, holm_within, paired_difference
 from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run, RunLike, common_protocol, load_runs
 from vivant.runs.settings import list_differences
-from vivant.runs.stopping_table import describe_stopped_runs
+from vivant.runs.stopping_table import StoppedTask, describe_stopped_runs, find_stopped
 
 
 class RunPair(Struct, frozen=True, kw_only=True):
@@ -150,6 +151,8 @@ def compare(
     flips: list[Sequence[Flip]] = []
     notes: list[str] = []
     by = tuple(dict.fromkeys(by))
+    stopped = {name: find_stopped(run) for name, run in zip(names, loaded, strict=True)}
+    too_sure: set[str] = set()
     for first, second in combinations(names, 2):
         common = [task for task in parts[first] if task in parts[second]]
         if not common:
@@ -157,13 +160,24 @@ def compare(
             raise UsageError(f"{tasks} have no task in common")
         notes += _differences(first, second, loaded[names.index(first)], loaded[names.index(second)])
         for task in common:
+            own = {
+                n: stopped[n][task]
+                for n in (first, second)
+                if task in stopped[n] and stopped[n][task].stopped
+            }
+            order = _find_shared_order(list(own.values()))
+            if own and order is None:
+                too_sure.update(own)
             task_pairs, task_flips, task_notes = _compare_task(
-                first, second, parts[first][task], parts[second][task], by
+                first, second, parts[first][task], parts[second][task], by, order
             )
             pairs += task_pairs
             flips.append(task_flips)
             notes += task_notes
-    notes += describe_stopped_runs(loaded, names)
+    notes += describe_stopped_runs(
+        [run for run, name in zip(loaded, names, strict=True) if name in too_sure],
+        sorted(too_sure, key=names.index),
+    )
     return Comparison(
         pairs=tuple(correct_p_values(pairs)),
         flips=_join_flips(flips),
@@ -208,12 +222,35 @@ def _by_task(
     return {part.task: part for part in restrict(run.scores(protocol, values), where)}
 
 
+def _find_shared_order(stopped: Sequence[StoppedTask]) -> StoppedOrder | None:
+    """The order in which a pair was asked, up to the first stop.
+
+    None without a stop. None also where both have an order of their own: what they share is then a beginning of
+    neither, and no interval is known that holds for it.
+    """
+    if not stopped:
+        return None
+    complete = min(task.complete for task in stopped)
+    first = stopped[0].order
+    if any(task.order.units[:complete] != first.units[:complete] for task in stopped[1:]):
+        return None
+    return StoppedOrder(first, complete)
+
+
 def _compare_task(
-    first: str, second: str, first_part: ScoredRun, second_part: ScoredRun, by: tuple[str, ...]
+    first: str,
+    second: str,
+    first_part: ScoredRun,
+    second_part: ScoredRun,
+    by: tuple[str, ...],
+    order: StoppedOrder | None,
 ) -> tuple[list[RunPair], Sequence[Flip], list[str]]:
     benchmark = registry.of_task(first_part.task)
     a, b = (read_sample_frame(part, benchmark, by) for part in (first_part, second_part))
     shared, alone = join_samples(a, b)
+    places = order.places if order else {}
+    if order:
+        shared = shared.select(np.array([a.ids[index] in places for index in shared.places[:, 0]], bool))
     if not len(shared):
         raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
     shared, changed = _drop_changed(shared, first, second, first_part.task)
@@ -244,6 +281,14 @@ def _compare_task(
                 scale=scale,
                 result=paired_difference(
                     means, others, members.columns("clusters")[0].tolist(), binary=binary and single
+                )
+                if order is None
+                else anytime_difference(
+                    means,
+                    others,
+                    [places[a.ids[index]] for index in members.places[:, 0]],
+                    count=order.complete,
+                    largest=max(len(unit.ids) for unit in order.order.units),
                 ),
                 gained=int((~right & right_second).sum()),
                 lost=int((right & ~right_second).sum()),

@@ -125,7 +125,8 @@ def _notes(comparison: Comparison) -> list[str]:
         detectable += (
             f" To show as the first of {most} corrected tests it must be {factor:.2f} times as large."
         )
-    notes.append(detectable)
+    if any(pair.result.smallest is not None for pair in comparison.pairs):
+        notes.append(detectable)
     matched = {pair.matched for pair in comparison.pairs if pair.matched}
     notes += [
         f"Paired: samples of one cluster that agree in {', '.join(facets)}." for facets in sorted(matched)

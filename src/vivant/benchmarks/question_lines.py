@@ -131,7 +131,10 @@ def _key(line: QuestionLine, options: tuple[Option, ...]) -> int:
     for index, option in enumerate(options):
         if answer.strip().upper() == option.name:
             return index
-    raise DataError(f"`answer` '{answer}' is none of the `choices`")
+    raise DataError(
+        f"`answer` '{answer}' is none of the {len(options)} `choices`; write one of them, A to {options[-1].name}, "
+        f"or its index, 0 to {len(options) - 1}"
+    )
 
 
 def _media(line: QuestionLine) -> tuple[Part, ...]:

@@ -25,7 +25,7 @@ from vivant.benchmarks.jsonl import AcceptedAnswers
 from vivant.benchmarks.multiple_choice import make_options
 from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.wording import PromptText
-from vivant.core.errors import DataError, unknown_name_error
+from vivant.core.errors import DataError
 from vivant.core.types import Image, Record, Sample, Score, Text
 from vivant.metrics.harness_rules import find_rule
 
@@ -162,7 +162,9 @@ def _is_choice(sample: Sample) -> bool:
 def _check_header(root: Path, row: Mapping[str, str]) -> None:
     for column in ("index", "question", "answer"):
         if column not in row:
-            raise DataError(f"{root}: {unknown_name_error('column', column, row)}")
+            near = get_close_matches(column, row, n=1, cutoff=0.5)
+            hint = f"'{near[0]}' looks like it; rename it" if near else f"it has {', '.join(row)}"
+            raise DataError(f"{root}: the column '{column}' is missing; {hint}")
     if "image" not in row and "image_path" not in row:  # a table of texts, unless a name is misspelt
         for name in row:
             near = get_close_matches(name.lower(), ("image", "image_path"), n=1, cutoff=0.85)

@@ -68,6 +68,9 @@ def _write_log(run: Run, part: ScoredRun, out: Path) -> Path:
             archive.writestr("_journal/start.json", encode(start))
             summaries = []
             for sample, record, score in part.rows:
+                if record is None:  # Inspect, too, logs only what was asked
+                    writer.add_id(sample, record)
+                    continue
                 content = writer.write(sample, record, score)
                 archive.writestr(f"samples/{content['id']}_epoch_{content['epoch']}.json", encode(content))
                 summaries.append(_summarise_sample(content))
@@ -83,29 +86,31 @@ class _SampleWriter:
     def __init__(self, part: ScoredRun) -> None:
         self.root = part.root
         self.model = part.model
-        self.completed = 0
+        self.asked = self.completed = self.scored = 0
         self.tokens_in = self.tokens_out = 0
         self.ids: dict[str, None] = {}
 
-    def write(self, sample: Sample, record: Record | None, score: Score) -> dict[str, Any]:
-        """One sample with its reply, score and media."""
-        attachments: dict[str, str] = {}
+    def add_id(self, sample: Sample, record: Record | None) -> str:
+        """A sample's id in the log, also of one that was not asked."""
         name = sample.id if record is None or not record.permutation else f"{sample.id}~{record.permutation}"
         name = name.replace("/", "_")
         self.ids[name] = None
-        options = record.options if record is not None and record.options else sample.options
-        recorded_messages = record.messages if record is not None else ()
+        return name
+
+    def write(self, sample: Sample, record: Record, score: Score) -> dict[str, Any]:
+        """One sample with its reply, score and media."""
+        attachments: dict[str, str] = {}
+        options = record.options or sample.options
         messages = [
             self._write_message(
                 Message(message.role, tuple(write_out_cues(message.parts, record))), attachments
             )
-            for message in recorded_messages
+            for message in record.messages
         ]
-        reply = record.reply if record is not None else Reply(status="error", error="no reply")
-        self.completed += reply.status in ("ok", "truncated")
+        reply = record.reply
         content: dict[str, Any] = {
-            "id": name,
-            "epoch": (record.repeat if record is not None else 0) + 1,
+            "id": self.add_id(sample, record),
+            "epoch": record.repeat + 1,
             "input": messages or "".join(p.text for p in sample.question if isinstance(p, Text)),
             "target": _find_target(sample, record),
             "messages": messages,
@@ -115,7 +120,7 @@ class _SampleWriter:
             "store": {},
             "events": [],
             "model_usage": {},
-            "total_time": record.seconds if record is not None else None,
+            "total_time": record.seconds,
             "attachments": attachments,
             "uuid": hashlib.sha256(score.key.encode()).hexdigest()[:22],
         }
@@ -131,6 +136,9 @@ class _SampleWriter:
         if score.status == "missing":
             message = reply.error or score.rule or reply.status
             content["error"] = {"message": message, "traceback": reply.traceback, "traceback_ansi": ""}
+        self.asked += 1
+        self.completed += "error" not in content
+        self.scored += bool(content["scores"])
         return content
 
     def _write_message(self, message: Message, attachments: dict[str, str]) -> dict[str, Any]:
@@ -169,7 +177,7 @@ class _SampleWriter:
             return ""
         return f"data:{media_type};base64,{base64.b64encode(content).decode()}"
 
-    def _write_output(self, reply: Reply, record: Record | None) -> dict[str, Any]:
+    def _write_output(self, reply: Reply, record: Record) -> dict[str, Any]:
         output: dict[str, Any] = {"model": reply.model or self.model, "choices": [], "completion": reply.text}
         if reply.status == "error":
             output["error"] = reply.error
@@ -191,15 +199,15 @@ class _SampleWriter:
             }
             if reply.tokens_thinking is not None:
                 output["usage"]["reasoning_tokens"] = reply.tokens_thinking
-        if record is not None and record.seconds:
+        if record.seconds:
             output["time"] = record.seconds
         return output
 
 
-def _find_target(sample: Sample, record: Record | None) -> str | list[str]:
+def _find_target(sample: Sample, record: Record) -> str | list[str]:
     """The right answer as the model would name it: the letter of the option as shown, else the accepted texts."""
     if sample.key is not None and sample.options:
-        if record is not None and record.options and sample.key in record.order:
+        if record.options and sample.key in record.order:
             return record.options[record.order.index(sample.key)].name
         return sample.options[sample.key].name
     return sample.answers[0] if len(sample.answers) == 1 else list(sample.answers) or ""
@@ -271,7 +279,7 @@ def _make_start(
             },
             "model": part.model,
             "model_generate_config": {name: value for name, value in config.items() if value is not None},
-            "config": {"epochs": settings.repeat},
+            "config": {"epochs": settings.repeat, "fail_on_error": False},
             "packages": {"vivant": manifest.versions.get("vivant", "")},
             "metadata": {"vivant_run": manifest.run, "control": settings.control, "seed": settings.seed},
         },
@@ -280,29 +288,46 @@ def _make_start(
 
 
 def _make_results(part: ScoredRun, created: str, writer: _SampleWriter) -> dict[str, Any]:
-    """The aggregates, on the scale of the samples' values."""
+    """How it ended, and the aggregates on the scale of the samples' values.
+
+    As in Inspect, an evaluation with failed samples is a success; one that left samples unasked was cancelled.
+    """
+    usage = {
+        "input_tokens": writer.tokens_in,
+        "output_tokens": writer.tokens_out,
+        "total_tokens": writer.tokens_in + writer.tokens_out,
+    }
+    results: dict[str, Any] = {
+        "status": "success" if writer.asked == len(part.rows) else "cancelled",
+        "stats": {"started_at": created, "completed_at": created, "model_usage": {part.model: usage}},
+    }
+    if writer.scored:
+        results["results"] = {
+            "total_samples": len(part.rows),
+            "completed_samples": writer.completed,
+            "scores": [
+                {
+                    "name": SCORER,
+                    "scorer": SCORER,
+                    "scored_samples": writer.scored,
+                    "unscored_samples": writer.completed - writer.scored,
+                    "params": {},
+                    "metrics": _list_metrics(part),
+                }
+            ],
+        }
+    return results
+
+
+def _list_metrics(part: ScoredRun) -> dict[str, Any]:
     benchmark = registry.of_task(part.task)
     row = summarise(part, benchmark)[0]
     scale = benchmark.task(part.task).scale
     figures = {"mean": row.value}
     if row.interval is not None:
         figures |= {"interval_low": row.interval[0], "interval_high": row.interval[1]}
-    metrics = {
+    return {
         name: {"name": name, "value": value / scale, "params": {}}
         for name, value in figures.items()
         if value is not None
-    }
-    usage = {
-        "input_tokens": writer.tokens_in,
-        "output_tokens": writer.tokens_out,
-        "total_tokens": writer.tokens_in + writer.tokens_out,
-    }
-    return {
-        "status": "success" if writer.completed == len(part.rows) else "cancelled",
-        "results": {
-            "total_samples": len(part.rows),
-            "completed_samples": writer.completed,
-            "scores": [{"name": SCORER, "scorer": SCORER, "params": {}, "metrics": metrics}],
-        },
-        "stats": {"started_at": created, "completed_at": created, "model_usage": {part.model: usage}},
     }

@@ -23,7 +23,7 @@ from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.core.files import write_atomic
 from vivant.engine.options import RunOptions
 from vivant.engine.run_execution import run_plan
-from vivant.engine.run_planning import plan_run
+from vivant.engine.run_planning import check_questions, plan_run
 from vivant.runs.run import Run
 
 logger = logging.getLogger("vivant")
@@ -63,8 +63,12 @@ def _order(name: str) -> int:
 
 
 def fill_checkpoint(options: RunOptions, checkpoint: Checkpoint, out: Path) -> RunOptions:
-    """The run of one checkpoint: `{}` in the model and its options is the folder; a backend alone gets it added."""
-    model = options.model or _guess_backend(Path(checkpoint.path))
+    """The run of one checkpoint: `{}` in the model and its options is the folder; a backend alone gets it added.
+
+    Without a model, or with `{}` alone, the backend is the one that reads such a checkpoint.
+    """
+    model = options.model if options.model != PLACE else ""
+    model = model or _guess_backend(Path(checkpoint.path))
     values: Mapping[str, Any] = {
         name: value.replace(PLACE, checkpoint.path) if isinstance(value, str) else value
         for name, value in options.model_options.items()
@@ -115,6 +119,7 @@ def watch(
     """
     if not options.selectors:
         raise UsageError("Name what to evaluate the checkpoints on, e.g. vivant watch CHECKPOINTS mime")
+    check_questions(options)  # a mistake in them is found now, not when the first checkpoint is written
     points: dict[str, ScorePoint] = {}
     failed: set[str] = set()
     tracked = _TrackedPoints(out)

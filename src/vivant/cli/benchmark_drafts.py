@@ -1,4 +1,4 @@
-"""What `vivant benchmarks new` and `vivant benchmarks check` do with descriptions."""
+"""What `vivant benchmarks new` does with data, and `vivant benchmarks check` with a benchmark."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.declarative.benchmark import Declarative
-from vivant.benchmarks.declarative.checks import SHOWN, check_task, format_sample, pick_samples
+from vivant.benchmarks.checks import SHOWN, check_task, format_sample, pick_samples
 from vivant.benchmarks.declarative.draft import draft_description
 from vivant.benchmarks.declarative.draft_files import choose_media, choose_tables, make_name, make_pattern
 from vivant.benchmarks.declarative.spec import BenchmarkSpec
@@ -76,7 +75,7 @@ def _write(path: Path, files: list[Path], pattern: str, media: Sequence[str], hu
         say(f"Look at this: {doubt}")
 
 
-def check_description(name: str, data: str | None) -> bool:
+def check_benchmark(name: str, data: str | None) -> bool:
     """Print what is read and ten questions of the first task; whether all is well."""
     if is_description(name) and Path(name).is_file():
         errors = list_field_errors(Path(name), BenchmarkSpec)
@@ -84,17 +83,12 @@ def check_description(name: str, data: str | None) -> bool:
             print(error)
         if errors:
             raise DataError(errors[0])
-    benchmark = registry.get(name)
-    if not isinstance(benchmark, Declarative):
-        raise UsageError(f"{name} is no description; `vivant data check {name}` checks its data")
-    path = benchmark.file.path
-    root = registry.locate(benchmark, data, path.parent)
-    wanted = benchmark.expand("")
-    tasks = benchmark.data.available(benchmark, root, wanted) or wanted
+    (selection,) = registry.select([name], [data] if data else [])
+    benchmark, root = selection.benchmark, selection.root
     well = True
     pools = {}
-    for task in tasks:
-        checked = check_task(benchmark, root, f"{benchmark.name}/{task}")
+    for task in selection.tasks:
+        checked = check_task(benchmark, root, task)
         pools[checked.task] = checked.samples
         print(f"{checked.task}: {len(checked.samples):,} questions")
         if len(pools) == 1:
@@ -108,6 +102,6 @@ def check_description(name: str, data: str | None) -> bool:
     if size is not None:
         say(size.line)
     folder = f" --data {data}" if data else ""
-    fine = f"{path.name} is fine. Next: vivant run {name}{folder} --model random"
+    fine = f"{name.rpartition('/')[2]} is fine. Next: vivant run {name}{folder} --model random"
     say(fine if well else "See the lines above.")
     return well

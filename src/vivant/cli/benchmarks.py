@@ -85,21 +85,27 @@ def new(
 @app.command()
 def check(
     path: Annotated[
-        str, Argument(metavar="FILE", help="A description: ./mine.yaml, or a described benchmark.")
+        str,
+        Argument(
+            metavar="FILE",
+            help="What `vivant run` takes: ./mine.yaml, ./mine.jsonl, ./mine.tsv, ./my_bench.py, hub:ORG/NAME.",
+        ),
     ],
     data: Annotated[
         str | None, Option("--data", metavar="PATH", help="Folder with the data. Default: as for a run.")
     ] = None,
 ) -> None:
-    """Check a described benchmark: the file line by line, every row of its data, and ten questions to look at.
+    """Check a benchmark of your own: its file, every row of its data, and ten questions to look at.
 
-    Example:
+    Examples:
 
         vivant benchmarks check ./mine.yaml
-    """
-    from vivant.cli.benchmark_drafts import check_description
 
-    if not check_description(path, data):
+        vivant benchmarks check ./mine.jsonl
+    """
+    from vivant.cli.benchmark_drafts import check_benchmark
+
+    if not check_benchmark(path, data):
         raise typer.Exit(1)
 
 

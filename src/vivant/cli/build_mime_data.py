@@ -63,10 +63,11 @@ def clean(
         Path,
         Argument(
             metavar="IN",
-            help="A recording: .bvh, .fbx, .npz (AMASS), .glb, .gltf, .vrma, or keypoints as .json, .jsonl or .csv.",
+            help="A recording, or a folder of them: .bvh, .fbx, .npz (AMASS), .glb, .gltf, .vrma, or keypoints as "
+            ".json, .jsonl or .csv. A folder that OpenPose wrote is one recording.",
         ),
     ],
-    out: Annotated[Path, Argument(metavar="OUT.bvh", help="Where the cleaned one is written.")],
+    out: Annotated[Path, Argument(metavar="OUT", help="Where the result is written: a .bvh, or a folder.")],
     fps: Annotated[float | None, Option("--fps", help="Resample to this rate. (default: kept)")] = None,
     loop: Annotated[bool, Option("--loop", help="Cut to the best loop and close it.")] = False,
     trim: Annotated[bool, Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
@@ -88,26 +89,47 @@ def clean(
 ) -> None:
     """Clean a recording up into BVH: T-poses and still ends cut, feet checked, loops closed; says what it found.
 
-    Look at the contact sheet: it shows at a glance whether the recording was read rightly.
+    Look at the contact sheet: it shows at a glance whether the recording was read rightly. Of a folder every recording
+    is cleaned; one that is refused is named and costs only itself.
     """
-    from vivant.build.mime.clean import clean_file
+    from vivant.build.mime.clean import CleaningReport, clean_file
+    from vivant.build.mime.openpose import holds_openpose
 
-    picture = out.with_suffix(".jpg") if sheet else None
-    report = clean_file(
-        source,
-        out,
-        fps=fps,
-        ends=trim,
-        loop=loop,
-        in_place=in_place,
-        joints=joints,
-        animation=animation,
-        source_fps=source_fps,
-        sheet=picture,
-    )
-    for line in report.lines():
-        say(line)
-    say(f"Written to {out}" + (f"; look at {picture}" if picture else ""))
+    def clean_one(recording: Path, target: Path) -> CleaningReport:
+        return clean_file(
+            recording,
+            target,
+            fps=fps,
+            ends=trim,
+            loop=loop,
+            in_place=in_place,
+            joints=joints,
+            animation=animation,
+            source_fps=source_fps,
+            sheet=target.with_suffix(".jpg") if sheet else None,
+        )
+
+    def report(lines: list[str]) -> None:
+        for line in lines:
+            say(line)
+
+    if not source.is_dir() or holds_openpose(source):
+        report(clean_one(source, out).lines())
+        say(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
+        return
+    from vivant.build.mime.recording_folder import clean_folder
+
+    outcome = clean_folder(source, out, clean_one, report)
+    report([f"refused: {reason}" for reason in outcome.refused])
+    if outcome.others:
+        names = ", ".join(file.name for file in outcome.others[:6]) + (
+            " …" if len(outcome.others) > 6 else ""
+        )
+        say(f"{len(outcome.others)} files are no recordings: {names}")
+    total = len(outcome.cleaned) + len(outcome.refused)
+    say(f"{len(outcome.cleaned)} of {total} recordings written to {out}; look at the pictures beside them")
+    if outcome.refused:
+        raise UsageError(f"{len(outcome.refused)} of {total} recordings were refused, for the reasons above")
 
 
 @app.command()

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from msgspec import Struct
 from typer import Argument, Option
+from typer.models import ArgumentInfo
 
 from vivant.cli.parsing import parse_number_or_server, parse_pairs
 from vivant.core.option_specs import DeclaredOption, declared_options
@@ -98,7 +99,7 @@ def add_parameters(
         parameters: Those to add.
         receives: The name of the command's parameter that gets what `make` returns.
         make: Makes that value of the arguments by name.
-        first: Whether the added ones come before the command's own.
+        first: Whether the added ones come before the command's own options. Its own arguments come before all.
     """
     own = {
         name: parameter.replace(kind=KEYWORD)
@@ -106,6 +107,7 @@ def add_parameters(
         if name != receives
     }
     ordered = [*parameters.values(), *own.values()] if first else [*own.values(), *parameters.values()]
+    ordered.sort(key=lambda parameter: not (parameter.name in own and _is_argument(parameter)))
 
     @functools.wraps(command)
     def run_command(**arguments: Any) -> None:
@@ -115,3 +117,8 @@ def add_parameters(
     run_command.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
     run_command.__annotations__ = {parameter.name: parameter.annotation for parameter in ordered}
     return run_command
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    metadata = getattr(parameter.annotation, "__metadata__", ())
+    return any(isinstance(each, ArgumentInfo) for each in metadata)

@@ -1,4 +1,4 @@
-"""The options that `run`, `plan` and `sweep` share."""
+"""The options that `run`, `plan`, `sweep` and `watch` share."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ def _is_given(context: typer.Context, name: str) -> bool:
     return source is None or source.name != "DEFAULT"
 
 
-def with_run_options(*without: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def with_run_options(
+    *without: str, **unless_given: Any
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command every option of a run. It receives them parsed and checked, as `options`.
 
     Args:
         without: Options that the command does not have, or declares itself.
+        unless_given: What the command sets where the user does not, by option. It goes over a recipe.
     """
     declared = {"selectors": declared_options(RunOptions)["selectors"], **list_flags(RunOptions, *without)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}
@@ -34,7 +37,7 @@ def with_run_options(*without: str) -> Callable[[Callable[..., None]], Callable[
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}
         values["permute"] = parse_permute(values["permute"])
         explicit = {name: value for name, value in values.items() if _is_given(arguments["ctx"], name)}
-        return make_options(**explicit)
+        return make_options(**{**unless_given, **explicit})
 
     parameters["ctx"] = inspect.Parameter("ctx", KEYWORD, annotation=typer.Context)
     return lambda command: add_parameters(command, parameters, "options", make)

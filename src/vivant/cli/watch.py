@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import msgspec
-from typer import Option
+from typer import Argument, Option
 
 from vivant.bridges.trackers import ScorePoint, list_trackers
+from vivant.bridges.watching import PLACE
 from vivant.bridges.watching import watch as watch_checkpoints
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say
@@ -20,9 +20,12 @@ app = CommandApp()
 
 
 @app.command()
-@with_run_options()
+@with_run_options(model=PLACE)
 def watch(
     options: RunOptions,
+    folder: Annotated[
+        Path, Argument(metavar="CHECKPOINTS", help="The folder that the training writes its checkpoints to.")
+    ],
     interval: Annotated[
         float, Option("--interval", help="Seconds between two looks for new checkpoints.", min=0.05)
     ] = 30.0,
@@ -41,15 +44,13 @@ def watch(
 ) -> None:
     """Evaluate the checkpoints of a training as they appear, and draw the curve. Stop it with Ctrl-C.
 
-    The first name is the folder of the checkpoints, the others are what to evaluate them on. The backend is known by
-    the checkpoint's form; --model names another, with {} in place of the checkpoint's folder.
+    The backend is known by the checkpoint's form; --model names another, with {} in place of the checkpoint's folder.
+    A recipe says how to ask; its model is not used.
 
     vivant watch CHECKPOINTS mime --limit 200
+    vivant watch CHECKPOINTS mime --recipe paper/qwen2.5-vl-7b --model transformers/{}
     """
-    if not options.selectors:
-        raise UsageError("Name the folder of the checkpoints, then what to evaluate them on")
-    folder = Path(options.selectors[0]).expanduser()
-    options = msgspec.structs.replace(options, selectors=tuple(options.selectors[1:]))
+    folder = folder.expanduser()
     out = Path(options.out or f"runs/watch-{folder.resolve().name}")
     trackers = list_trackers(wandb, mlflow, tensorboard)
     try:

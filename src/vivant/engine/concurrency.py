@@ -22,23 +22,29 @@ class Admission(NamedTuple):
     position: int
 
 
-class AdaptiveLimit:
-    """Starts at `most` and never exceeds it."""
+class WithdrawnError(Exception):
+    """What wants its turn will get none here."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.limit = float(most)
+
+class ConcurrencyLimit:
+    """Lets so many in at once, in the order in which they ask. At 0, who asks is sent away."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit = limit
         self.in_flight = 0
         self.highest = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._cuts = 0
-        self._ceiling = float(most)
-        self._flat = 0.0
-        self._rounds = 0.0
 
-    async def acquire(self) -> Admission:
-        """Wait until one more request may be sent."""
-        if self._waiting or self.in_flight >= int(self.limit):
+    @property
+    def room(self) -> int:
+        """How many may be in."""
+        return int(self.limit)
+
+    async def acquire(self) -> None:
+        """Wait until one more may go. Raises WithdrawnError where none may any more."""
+        if self._waiting or self.in_flight >= self.room:
+            if not self.room:
+                raise WithdrawnError
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
             try:
@@ -49,7 +55,6 @@ class AdaptiveLimit:
                 raise
         else:
             self._enter()
-        return Admission(self._cuts, self.in_flight)
 
     def _enter(self) -> None:
         self.in_flight += 1
@@ -60,12 +65,40 @@ class AdaptiveLimit:
         self.in_flight -= 1
         self._admit()
 
+    def change(self, limit: int) -> None:
+        """Set the limit. Those that are in stay in."""
+        self.limit = limit
+        self._admit()
+
     def _admit(self) -> None:
-        while self._waiting and self.in_flight < int(self.limit):
+        while self._waiting and self.in_flight < self.room:
             future = self._waiting.popleft()
             if not future.done():
                 self._enter()
                 future.set_result(None)
+
+
+class AdaptiveLimit(ConcurrencyLimit):
+    """Starts at `most` and never exceeds it."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(float(most))
+        self.most = most
+        self.ahead = 0
+        """So many more are let in: they wait for their turn elsewhere."""
+        self.cuts = 0
+        self._ceiling = float(most)
+        self._flat = 0.0
+        self._rounds = 0.0
+
+    @property
+    def room(self) -> int:
+        return int(self.limit) + self.ahead
+
+    async def enter(self) -> Admission:
+        """Wait until one more request may be sent."""
+        await self.acquire()
+        return Admission(self.cuts, self.in_flight)
 
     def succeeded(self) -> None:
         """A request came back: room for a little more."""
@@ -80,9 +113,9 @@ class AdaptiveLimit:
 
         Requests let in before the last cut complain of the same crowd, which counts once.
         """
-        if admission.cuts < self._cuts:
+        if admission.cuts < self.cuts:
             return
-        self._cuts += 1
+        self.cuts += 1
         self._ceiling = float(max(1, min(admission.position - 1, int(self.limit))))
         self.limit = max(1.0, self._ceiling * _CUT)
         self._flat = ((self._ceiling - self.limit) / _STEEPNESS) ** (1 / 3)

@@ -10,11 +10,11 @@ import msgspec
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, DataReport
 from vivant.benchmarks.editions import compare_size, find_edition
+from vivant.benchmarks.missing_media import list_media_paths
 from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Audio, Image, Part, Video
-from vivant.engine.plan import list_media_paths
 from vivant.media.inspection import find_problem
 
 

@@ -5,6 +5,7 @@ The runner decides what is sent, when, and how often; an executor does it. It kn
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,6 +16,7 @@ from msgspec import Struct
 from vivant.core.errors import VivantError, format_traceback
 from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
 from vivant.engine.byte_budget import estimate_held
+from vivant.engine.concurrency import Admission
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media
 from vivant.engine.tokens import RequestSize, measure_request
 from vivant.media import LoadedMedia, MediaLoader
@@ -40,6 +42,10 @@ class PreparedRequest(Struct, eq=False):
     """What only the executor that prepared it understands."""
     refused: Reply | None = None
     """Stands for the reply, where the model's limits forbid the request."""
+    seconds: float = 0.0
+    """That the last attempt took."""
+    admission: Admission | None = None
+    """Of the last attempt, where it waited for its turn elsewhere."""
 
 
 class Executor(ABC):
@@ -50,14 +56,23 @@ class Executor(ABC):
     prepare_concurrency: int = 8
     """How many jobs are worth preparing at the same time."""
 
-    sizes_needed: bool = False
-    """Whether a request's tokens must be known before it is sent (rates, budgets)."""
     shares: int = 1
     """How many processes hold media, each up to the limit (`byte_budget`)."""
 
     def estimate_bytes(self, job: Job) -> int:  # noqa: ARG002
         """What a job will hold in memory, before its media are read."""
         return 0
+
+    def queue_ahead(self, limit: int) -> int:  # noqa: ARG002
+        """How many requests beyond `limit` to hand to `send`: they wait where they will be sent.
+
+        A run does not ask where each request is decided on when its turn comes (rates, budgets, early stopping).
+        """
+        return 0
+
+    def set_limit(self, limit: int, cuts: int) -> None:  # noqa: B027 (nothing is queued ahead here)
+        """How many of those queued ahead may be under way, after so many cuts; at 0, `send` returns None for those that
+        are not yet."""
 
     @abstractmethod
     async def open(self) -> None:
@@ -76,8 +91,11 @@ class Executor(ABC):
         """Read the media of a job. Raises MediaError where it cannot be asked."""
 
     @abstractmethod
-    async def send(self, request: PreparedRequest) -> Reply | TransientError:
-        """One attempt. Raises VivantError where no request of this run can succeed."""
+    async def send(self, request: PreparedRequest) -> Reply | TransientError | None:
+        """One attempt, and its seconds; None where it was not sent because the run stops.
+
+        Raises VivantError where no request of this run can succeed, and MediaError where this one cannot be asked.
+        """
 
     def release(self, request: PreparedRequest) -> None:  # noqa: B027 (nothing to do is a right answer)
         """Free what is held for a request that is done with, or will not be sent."""
@@ -134,6 +152,7 @@ class LocalExecutor(Executor):
         )
 
     async def send(self, request: PreparedRequest) -> Reply | TransientError:
+        began = time.perf_counter()
         try:
             reply = await self._model.generate(build_request(request.job, request.payload))
         except TransientError as error:
@@ -142,6 +161,8 @@ class LocalExecutor(Executor):
             raise
         except Exception as error:  # a backend's own defect costs this sample and is recorded as such
             reply = failed_reply(error)
+        finally:
+            request.seconds = time.perf_counter() - began
         return _name_cut_files(reply, request.key.media)
 
     def release(self, request: PreparedRequest) -> None:

@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.editions import compare_size, find_edition
+from vivant.benchmarks.missing_media import find_missing_media
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.summary import Condition, matches, parse_where
 from vivant.benchmarks.task_options import MISSING_MEDIA
@@ -20,9 +21,9 @@ from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
-from vivant.core.stored_lines import KeySet, select_values
+from vivant.core.stored_lines import select_values
 from vivant.core.structs import shared_fields
-from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
+from vivant.core.types import Job, Sample, Tokenizer, job_key
 from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
 from vivant.runs.settings import ListDigest, RunSettings
@@ -252,11 +253,6 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
             )
 
 
-def list_media_paths(sample: Sample) -> Iterator[str]:
-    """Files that a question names."""
-    return (part.path for part in sample.question if isinstance(part, Image | Video | Audio))
-
-
 def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     """What the user should know before anything is sent."""
     if plan.left_out:
@@ -266,27 +262,15 @@ def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
         yield note
     if settings.control == "blind":
         return
-    root = plan.benchmark.data.media_root(plan.root)
-    seen = KeySet()
-    missing = 0
-    first = ""
-    for sample in plan.chosen:
-        for path in list_media_paths(sample):
-            if seen.add(path) and not (root / path).is_file():
-                missing += 1
-                first = first or f"the first is {root / path} (sample {sample.id})"
-    if missing and missing == len(seen):
+    media = find_missing_media(plan.benchmark, plan.root, plan.chosen)
+    if media.missing and media.missing == media.named:
         raise DataError(
-            f"None of the {missing} media files of {plan.task} is there; {first}. "
+            f"None of the {media.missing} media files of {plan.task} is there; {media.first}. "
             "Give the folder that holds them with --data"
         )
-    if missing and plan.benchmark.options.get(MISSING_MEDIA.key) == MISSING_MEDIA.default:
+    if media.missing and plan.benchmark.options.get(MISSING_MEDIA.key) == MISSING_MEDIA.default:
         raise DataError(
-            f"{plan.task}: {missing} of {len(seen)} media files are missing, {first}. "
-            "Put them there, or ask the other questions: --task-option missing=keep"
+            f"{plan.task}: {media}. Put them there, or ask the other questions: --task-option missing=keep"
         )
-    if missing:
-        yield (
-            f"{plan.task}: {missing} of {len(seen)} media files are missing, {first}; "
-            "their samples will count as errors"
-        )
+    if media.missing:
+        yield f"{plan.task}: {media}; their samples will count as errors"

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from typing import Any
 
 import msgspec
 
-from vivant.engine.ray_worker import WorkerAnswer, WorkerCall
+from vivant.engine.ray_worker import GATHER, WorkerAnswer, WorkerCall
 
-_GATHER = 0.001
-"""Seconds between two bundles of calls."""
 _STOP_SECONDS = 10.0
 
 
@@ -23,14 +22,28 @@ class WorkerLostError(Exception):
 class WorkerHandle:
     """One worker."""
 
-    def __init__(self, actor: Any, slot: str, node: str, on_loss: Callable[[WorkerHandle], None]) -> None:
+    def __init__(
+        self,
+        actor: Any,
+        slot: str,
+        node: str,
+        *,
+        on_loss: Callable[[WorkerHandle], None],
+        on_answers: Callable[[], None],
+    ) -> None:
         self.slot = slot
         self.node = node
         self.lost = False
         self.answered = False
+        self.limit = 0
+        """Its share of the requests under way, where it has one (see `ray_shares`)."""
+        self.held = 0
+        """How many it may still have under way: more than its share, after that has fallen."""
         self._actor = actor
         self._on_loss = on_loss
+        self._on_answers = on_answers
         self._waiting: dict[tuple[int, str], asyncio.Future[WorkerAnswer]] = {}
+        self._orders = count()
         self._outbox: list[WorkerCall] = []
         self._bundles = 0
         self._sending = False
@@ -60,6 +73,18 @@ class WorkerHandle:
         finally:
             self._waiting.pop(name, None)
 
+    async def call_limit(self, limit: int, cuts: int) -> None:
+        """Tell its share, and wait until it has no more under way."""
+        await self.call(WorkerCall(number=next(self._orders), what="limit", limit=limit, cuts=cuts))
+
+    def send_limit(self, limit: int, cuts: int) -> None:
+        """Tell its share."""
+        self.send(WorkerCall(number=next(self._orders), what="limit", limit=limit, cuts=cuts))
+
+    async def take_back(self, count: int) -> None:
+        """Have calls back that it has not begun with, so many at most."""
+        await self.call(WorkerCall(number=next(self._orders), what="give back", limit=count))
+
     def send(self, call: WorkerCall) -> None:
         """Have something done that has no answer."""
         if self.lost:
@@ -77,7 +102,7 @@ class WorkerHandle:
         # Its outcome is not waited for: a worker that is gone shows in `_listen`.
         self._actor.submit.remote(self._bundles, self._encoder.encode(calls))
         self._bundles += 1
-        asyncio.get_running_loop().call_later(_GATHER, self._flush)
+        asyncio.get_running_loop().call_later(GATHER, self._flush)
 
     async def _listen(self) -> None:
         from ray.exceptions import RayError
@@ -93,6 +118,8 @@ class WorkerHandle:
                 future = self._waiting.get((answer.number, answer.what))
                 if future is not None and not future.done():
                     future.set_result(answer)
+                    del self._waiting[answer.number, answer.what]
+            self._on_answers()
 
     def _lose(self) -> None:
         import ray

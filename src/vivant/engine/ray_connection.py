@@ -70,3 +70,12 @@ def _keep_signal_handlers() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def environment_to_share() -> dict[str, str]:
+    """What a node may need to know from this process's environment; its own settings win."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name.endswith("_API_KEY") or name.startswith("VIVANT_") or name in ("HF_TOKEN", "OPENAI_BASE_URL")
+    }

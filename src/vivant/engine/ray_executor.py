@@ -3,7 +3,9 @@
 - One worker per node that offers CPUs; for models that compute themselves, one per accelerator.
 - A job goes to the worker that its first file names (so that a video is decoded on one node), or, where that
   one has more than its share, to the least busy.
-- Limits, rates, budgets and retries are the runner's, here, as in a run on one machine: they are global.
+- Limits, rates, budgets and retries are the runner's, here, as in a run on one machine: they are global. Where nothing
+  but their number limits requests, as many again wait at the workers, each of which has its share of that number
+  (`ray_shares`): the next is sent when one is answered, and no message has to travel in between.
 - When a worker is lost, what it had under way is prepared and asked anew on another; nodes that join, or come
   back, get a worker while the run goes on.
 """
@@ -13,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import logging
-import os
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -23,12 +24,15 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError, MediaError
-from vivant.core.types import Audio, Image, Job, Reply, Text, Video
+from vivant.core.types import Image, Job, Reply, Text
 from vivant.engine.byte_budget import estimate_held
+from vivant.engine.concurrency import Admission
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
-from vivant.engine.ray_connection import connect
+from vivant.engine.ray_connection import connect, environment_to_share
+from vivant.engine.ray_shares import LimitShares
 from vivant.engine.ray_worker import (
+    GATHER,
     RayWorker,
     WorkerAnswer,
     WorkerCall,
@@ -43,14 +47,13 @@ logger = logging.getLogger("vivant")
 
 
 class _RemoteRequest(Struct, eq=False):
-    """A prepared request, and the worker that holds it."""
+    """A request, and the worker that holds it, if one does."""
 
-    worker: WorkerHandle
-    number: int
+    job: Job
+    """As it was planned: a worker adds notes of its own."""
+    worker: WorkerHandle | None = None
+    number: int = 0
     deaths: int = 0
-    described: bool = True
-    """The request has the key and the notes of the worker that prepared it; not yet, where it is preloaded."""
-    released: bool = False
 
 
 _NODE_POLL_SECONDS = 2.0
@@ -77,6 +80,7 @@ class RayExecutor(Executor):
         self.server = model.server
         self._options = options
         self._workers: list[WorkerHandle] = []
+        self._shares = LimitShares(self._workers)
         self._starting: dict[str, asyncio.Task[None]] = {}
         self._lost: dict[str, int] = {}
         self._failed: dict[str, str] = {}
@@ -156,7 +160,7 @@ class RayExecutor(Executor):
             )
             .remote()
         )
-        worker = WorkerHandle(actor, slot, name, self._on_loss)
+        worker = WorkerHandle(actor, slot, name, on_loss=self._on_loss, on_answers=self._shares.rebalance)
         try:
             setup = WorkerSetup(
                 options=msgspec.json.encode(self._options),
@@ -165,7 +169,7 @@ class RayExecutor(Executor):
                 folder=str(Path.cwd()),
             )
             started = msgspec.msgpack.decode(
-                await actor.start.remote(msgspec.msgpack.encode(setup), _environment_to_share()),
+                await actor.start.remote(msgspec.msgpack.encode(setup), environment_to_share()),
                 type=WorkerStarted,
             )
         except ray.exceptions.RayError as error:
@@ -181,6 +185,7 @@ class RayExecutor(Executor):
             return
         worker.open()
         self._workers.append(worker)
+        self._shares.admit(worker)
         self._changed.set()
 
     def _note_failed_start(self, slot: str, name: str, reason: str, *, final: bool) -> None:
@@ -192,6 +197,7 @@ class RayExecutor(Executor):
     def _on_loss(self, worker: WorkerHandle) -> None:
         logger.warning("Ray: the worker on %s is lost; its samples go to others.", worker.node)
         self._workers.remove(worker)
+        self._shares.share_out()
         self._lost[worker.slot] = 0 if worker.answered else self._lost.get(worker.slot, 0) + 1
         self._changed.set()
 
@@ -241,88 +247,80 @@ class RayExecutor(Executor):
     def estimate_bytes(self, job: Job) -> int:
         return estimate_held(job, decoded=self._model.is_local) if self._model.capabilities.images else 0
 
+    def queue_ahead(self, limit: int) -> int:
+        if limit < 2 * self.shares:
+            return 0
+        self._shares.set_limit(limit)
+        return limit
+
+    def set_limit(self, limit: int, cuts: int) -> None:
+        if self._shares.limit is not None:
+            self._shares.set_limit(limit, cuts)
+
     async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:
-        if not self.sizes_needed and not _takes_long(job):
-            # The worker prepares it while it waits for its turn. One answer, in `send`, in place of two.
+        if self._shares.limit is not None:
+            # The worker that is asked prepares it while it waits for its turn.
             size = RequestSize(bytes=self.estimate_bytes(job))
-            return PreparedRequest(job, key or RequestKey("", ()), size, await self._preload(job))
+            return PreparedRequest(job, key or RequestKey("", ()), size, _RemoteRequest(job))
         remote, answer = await self._call_any_worker("prepare", job)
-        if answer.notes != job.notes:
-            job = msgspec.structs.replace(job, notes=answer.notes)
-        return PreparedRequest(job, request_key(answer), answer.size, remote, answer.refused)
+        request = PreparedRequest(job, request_key(answer), answer.size, remote, answer.refused)
+        _take_over(request, answer)
+        return request
 
-    async def send(self, request: PreparedRequest) -> Reply | TransientError:
+    async def send(self, request: PreparedRequest) -> Reply | TransientError | None:
         remote: _RemoteRequest = request.payload
-        if not remote.deaths:
-            answer = await (self._send_once(request) if remote.described else self._ask(request))
-            if answer is not None:
-                return _outcome(answer)
-        # One of those that a worker died over may have killed it. Asked one at a time, the others are cleared.
-        async with self._suspect_lock:
-            while (answer := await self._send_once(request)) is None:
-                if request.payload.deaths >= _MAX_DEATHS:
-                    node = request.payload.worker.node
-                    error = f"the worker on {node} was lost ({_MAX_DEATHS} times over this sample)"
-                    return Reply(status="error", error=error)
-            return _outcome(answer)
-
-    async def _preload(self, job: Job) -> _RemoteRequest:
-        """Have a worker begin to prepare a job."""
-        worker = await self._choose(job)
-        remote = _RemoteRequest(worker, next(self._numbers), described=False)
-        worker.send(WorkerCall(number=remote.number, what="preload", job=job))
-        return remote
-
-    async def _ask(self, request: PreparedRequest) -> WorkerAnswer | None:
-        """Send what was preloaded; None where the worker died over it."""
-        while True:
-            remote: _RemoteRequest = request.payload
-            if remote.worker.lost:  # before it was asked
-                remote = request.payload = await self._preload(request.job)
-                continue
+        while remote.deaths < _MAX_DEATHS - 1:
             try:
-                answer = await remote.worker.call(WorkerCall(number=remote.number, what="ask"))
+                return await self._send_once(request)
             except WorkerLostError:
                 remote.deaths += 1
-                return None
+        # Its worker died again, perhaps of a neighbour. Asked one at a time, those that kill none are cleared.
+        async with self._suspect_lock:
+            try:
+                return await self._send_once(request)
+            except WorkerLostError as error:
+                return Reply(status="error", error=f"{error} ({_MAX_DEATHS} times over this sample)")
+
+    async def _send_once(self, request: PreparedRequest) -> Reply | TransientError | None:
+        """The outcome of one attempt. Raises WorkerLostError where the worker died meanwhile."""
+        remote: _RemoteRequest = request.payload
+        given_back = False
+        while self._shares.limit != 0:
+            if remote.worker is None or remote.worker.lost:
+                remote.worker = await self._choose(remote.job, least_busy=given_back)
+                remote.number = next(self._numbers)
+                call = WorkerCall(number=remote.number, what="ask", job=remote.job)
+            else:
+                call = WorkerCall(number=remote.number, what="send")
+            answer = await remote.worker.call(call)
             if answer.kind == "no data":
                 self._exclude_worker(remote.worker, answer.error)
-                request.payload = await self._preload(request.job)
+            if answer.kind in ("no data", "withdrawn"):
+                remote.worker, given_back = None, answer.kind == "withdrawn"
                 continue
-            if answer.kind == "media":
-                remote.released = True
-                return WorkerAnswer(
-                    number=answer.number, what="ask", reply=Reply(status="error", error=answer.error)
-                )
-            _take_over(request, answer)
-            remote.described = True
-            remote.released = answer.reply is not None
-            return answer
-
-    async def _send_once(self, request: PreparedRequest) -> WorkerAnswer | None:
-        """The answer to one attempt; None where the worker died over it."""
-        remote: _RemoteRequest = request.payload
-        if remote.worker.lost:
-            job = msgspec.structs.replace(request.job, notes=()) if remote.described else request.job
-            request.payload, answer = await self._call_any_worker("prepare", job, remote.deaths)
-            if not remote.described:
+            _raise_error(answer)
+            request.seconds = answer.seconds
+            if call.what == "ask":
                 _take_over(request, answer)
-            remote = request.payload
-            if answer.refused is not None:
-                return answer
-        try:
-            return await remote.worker.call(WorkerCall(number=remote.number, what="send"))
-        except WorkerLostError:
-            remote.deaths += 1
-            return None
+                request.refused = answer.refused
+            if answer.failure is not None:
+                if self._shares.limit is not None:
+                    others = sum(worker.limit for worker in self._workers if worker is not remote.worker)
+                    if answer.failure.slow_down:
+                        asyncio.get_running_loop().call_later(GATHER, self._shares.repeat, remote.worker)
+                    request.admission = Admission(answer.failure.cuts, answer.failure.position + others)
+                return answer.failure.error()
+            remote.worker = None  # it keeps nothing of what is answered
+            return answer.refused or answer.reply
+        return None
 
     def release(self, request: PreparedRequest) -> None:
         remote: _RemoteRequest = request.payload
-        if not remote.released:
+        if remote.worker is not None:
             remote.worker.send(WorkerCall(number=remote.number, what="release"))
 
     async def _call_any_worker(
-        self, what: Literal["identify", "prepare"], job: Job, deaths: int = 0
+        self, what: Literal["identify", "prepare"], job: Job
     ) -> tuple[_RemoteRequest, WorkerAnswer]:
         """Have a job looked at or prepared by whichever worker there is."""
         losses = 0
@@ -340,18 +338,24 @@ class RayExecutor(Executor):
                 self._exclude_worker(worker, answer.error)
                 continue
             _raise_error(answer)
-            return _RemoteRequest(worker, number, deaths), answer
+            return _RemoteRequest(job, worker, number), answer
 
     def _exclude_worker(self, worker: WorkerHandle, root: str) -> None:
         if (worker.slot, root) not in self._without_data:
             self._without_data.add((worker.slot, root))
+            self._shares.excluded.add(worker.slot)
             logger.warning("Ray: %s does not see %s; its samples go to other nodes.", worker.node, root)
 
-    async def _choose(self, job: Job) -> WorkerHandle:
+    async def _choose(self, job: Job, *, least_busy: bool = False) -> WorkerHandle:
         await self._wait_for_worker()
         seeing = [worker for worker in self._workers if (worker.slot, job.root) not in self._without_data]
         if not seeing:
             raise DataError(f"Ray: no node sees {job.root}; put the data on storage that all nodes share")
+        if self._shares.limit and not any(worker.limit for worker in seeing):
+            self._shares.prefer(seeing[0])
+        seeing = [worker for worker in seeing if worker.limit] or seeing
+        if least_busy:
+            return min(seeing, key=lambda worker: worker.busy)
         name = _first_file(job)
         favourite = max(seeing, key=lambda worker: hashlib.sha256(f"{worker.slot} {name}".encode()).digest())
         total = sum(worker.busy for worker in seeing)
@@ -367,11 +371,6 @@ def _take_over(request: PreparedRequest, answer: WorkerAnswer) -> None:
         request.job = msgspec.structs.replace(request.job, notes=answer.notes)
 
 
-def _takes_long(job: Job) -> bool:
-    """Whether media must be decoded, which is worth doing before it is the request's turn."""
-    return any(isinstance(part, Video | Audio) for message in job.messages for part in message.parts)
-
-
 def _first_file(job: Job) -> str:
     for message in job.messages:
         for part in message.parts:
@@ -382,16 +381,6 @@ def _first_file(job: Job) -> str:
     return job.key
 
 
-def _outcome(answer: WorkerAnswer) -> Reply | TransientError:
-    _raise_error(answer)
-    if answer.failure is not None:
-        return answer.failure.error()
-    if answer.refused is not None:
-        return answer.refused
-    assert answer.reply is not None
-    return answer.reply
-
-
 def _raise_error(answer: WorkerAnswer) -> None:
     if answer.kind == "media":
         raise MediaError(answer.error)
@@ -399,12 +388,3 @@ def _raise_error(answer: WorkerAnswer) -> None:
         raise DeniedError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
-
-
-def _environment_to_share() -> dict[str, str]:
-    """What a node may need to know from this process's environment; its own settings win."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if name.endswith("_API_KEY") or name.startswith("VIVANT_") or name in ("HF_TOKEN", "OPENAI_BASE_URL")
-    }

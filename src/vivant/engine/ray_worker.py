@@ -1,8 +1,9 @@
 """The actor on a Ray node: reads media and asks the model there, on behalf of the process that keeps the log.
 
 Many small calls and answers travel as few messages: `submit` brings calls, `collect` waits for answers and
-returns all there are. Messages are msgpack; nothing of ours is pickled. This file does not import Ray, so its tests
-need none.
+returns all there are. More requests are here than may be under way (`ask`): when one is answered the next is sent at
+once, without a word from afar. Messages are msgpack; nothing of ours is pickled. This file does not import Ray, so its
+tests need none.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import deque
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -22,6 +22,7 @@ from msgspec import Struct
 from vivant.core.errors import MediaError, VivantError
 from vivant.core.generated_images import inline_images
 from vivant.core.types import Image, Job, MediaUse, Reply, Text
+from vivant.engine.concurrency import ConcurrencyLimit, WithdrawnError
 from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize
 from vivant.models.base import DeniedError, TransientError
@@ -51,10 +52,15 @@ class WorkerCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One thing to do."""
 
     number: int
-    """`identify`, `prepare` and `preload` name what they make by it; the others refer to what was made under it.
-    `preload` begins to prepare and has no answer; `ask` sends what was preloaded, and releases what was answered."""
-    what: Literal["identify", "prepare", "preload", "ask", "send", "release"]
+    """`identify`, `prepare` and `ask` name what they make by it; `send` and `release` refer to what was made under it.
+    `ask` prepares, sends when it is its turn, and releases what was answered; `release` has no answer."""
+    what: Literal["identify", "prepare", "ask", "send", "release", "limit", "give back"]
     job: Job | None = None
+    limit: int = 0
+    """How many requests may be under way here from now on, answered when no more are; or how many to give back of those
+    that have not begun."""
+    cuts: int = 0
+    """How often the limit was cut before."""
 
 
 class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -64,6 +70,10 @@ class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     retry_after: float | None = None
     slow_down: bool = False
     unreachable: bool = False
+    cuts: int = 0
+    """How often the limit had been cut when the request was sent, as far as the worker knew."""
+    position: int = 0
+    """As which of those under way here it was sent."""
 
     def error(self) -> TransientError:
         """As the runner knows it."""
@@ -76,7 +86,7 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a call."""
 
     number: int
-    what: Literal["identify", "prepare", "ask", "send"]
+    what: Literal["identify", "prepare", "ask", "send", "limit", "give back"]
     fingerprint: str = ""
     media: tuple[MediaUse, ...] = ()
     notes: tuple[str, ...] = ()
@@ -84,15 +94,18 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     refused: Reply | None = None
     reply: Reply | None = None
     failure: TransientFailure | None = None
+    seconds: float = 0.0
+    """That the attempt took, here."""
     error: str = ""
-    kind: Literal["", "media", "no data", "denied", "fatal"] = ""
-    """Of the error: one sample's; this node does not see the folder; perhaps or surely no request can succeed."""
+    kind: Literal["", "media", "no data", "withdrawn", "denied", "fatal"] = ""
+    """Of the error: one sample's; this node does not see the folder; given back before it was sent; perhaps or surely
+    no request can succeed."""
 
 
-_GATHER = 0.001
-"""Seconds that answers wait for others to travel with."""
-_PRELOADS = 4
-"""Preloaded at once. More at once would end together, and so would be sent in bursts, with pauses between."""
+GATHER = 0.005
+"""Seconds that calls and answers wait for others to travel with. A message costs as much CPU as a request."""
+_PREPARING = 4
+"""Prepared at once, or twice as many as there are processes that decode; in the order in which they will be sent."""
 
 
 class _NoDataError(Exception):
@@ -106,15 +119,16 @@ class RayWorker:
         self._executor: LocalExecutor | None = None
         self._preparer: Any = None
         self._prepared: dict[int, PreparedRequest] = {}
-        self._preloading: dict[int, asyncio.Task[PreparedRequest]] = {}
-        self._preload_slots = asyncio.Semaphore(_PRELOADS)
+        self._preparing = asyncio.Semaphore(_PREPARING)
+        self._limit = ConcurrencyLimit(1 << 30)
+        self._cuts = 0
+        self._drained: list[WorkerAnswer] = []
+        self._unsent: dict[int, asyncio.Task[None]] = {}
         self._answers: list[WorkerAnswer] = []
         self._arrived = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[int, asyncio.Task[None]] = {}
         self._bundles: dict[int, list[WorkerCall]] = {}
         self._next_bundle = 0
-        self._waiting: deque[WorkerCall] = deque()
-        self._beginning: asyncio.Task[None] | None = None
         self._calls = msgspec.msgpack.Decoder(list[WorkerCall])
         self._encoder = msgspec.msgpack.Encoder()
         self._roots: set[str] = set()
@@ -145,6 +159,7 @@ class RayWorker:
         options = msgspec.json.decode(setup.options, type=RunOptions)
         preparer = MediaLoader(cache_root(), workers=options.workers, threads=setup.threads)
         self._preparer = preparer
+        self._preparing = asyncio.Semaphore(max(_PREPARING, 2 * options.workers))
         self._executor = LocalExecutor(
             create_model(options), preparer, audio=options.audio, on_too_large=options.on_too_large
         )
@@ -158,45 +173,58 @@ class RayWorker:
         self._bundles[index] = self._calls.decode(message)
         while (calls := self._bundles.pop(self._next_bundle, None)) is not None:
             self._next_bundle += 1
-            self._waiting.extend(calls)
-        if self._beginning is None or self._beginning.done():
-            self._beginning = asyncio.create_task(self._begin_calls())
-
-    async def _begin_calls(self) -> None:
-        """One at a time: a bundle begun at once is sent at once, answered at once, and becomes a burst for good."""
-        while self._waiting:
-            self._begin_call(self._waiting.popleft())
-            await asyncio.sleep(0)
+            for call in calls:
+                self._begin_call(call)
 
     def _begin_call(self, call: WorkerCall) -> None:
         if call.what == "release":
             self._prepared.pop(call.number, None)
-            if (preload := self._preloading.pop(call.number, None)) is not None:
-                preload.cancel()
-        elif call.what == "preload":
-            assert call.job is not None
-            preload = asyncio.create_task(self._preload(call.job))
-            self._preloading[call.number] = preload
-            # `ask` tells what went wrong; what is released before is not missed.
-            preload.add_done_callback(lambda task: task.cancelled() or task.exception())
+            if (task := self._tasks.pop(call.number, None)) is not None:
+                task.cancel()
+        elif call.what == "limit":
+            self._cuts = call.cuts
+            self._limit.change(call.limit)
+            if not call.limit:
+                self._give_back(len(self._unsent))
+            self._drained.append(WorkerAnswer(number=call.number, what="limit"))
+            self._note_drained()
+        elif call.what == "give back":
+            self._give_back(call.limit)
+            self._give(WorkerAnswer(number=call.number, what="give back"))
         else:
-            task = asyncio.create_task(self._handle(call))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            task = self._tasks[call.number] = asyncio.create_task(self._handle(call))
+            task.add_done_callback(lambda _: self._tasks.pop(call.number, None))
+
+    def _give_back(self, count: int) -> None:
+        """Withdraw what waits to be prepared or sent, the last first."""
+        for number in list(reversed(self._unsent))[:count]:
+            self._unsent.pop(number).cancel()
+            self._prepared.pop(number, None)
+            self._give(WorkerAnswer(number=number, what="ask", kind="withdrawn"))
+
+    def _note_drained(self) -> None:
+        """Answer those that wait until no more requests are under way than may be."""
+        if self._drained and self._limit.in_flight <= self._limit.room:
+            for answer in self._drained:
+                self._give(answer)
+            self._drained.clear()
+
+    def _give(self, answer: WorkerAnswer) -> None:
+        self._answers.append(answer)
+        self._arrived.set()
 
     async def collect(self) -> bytes:
         """All answers there are, when there is one."""
         while not self._answers:
             self._arrived.clear()
             await self._arrived.wait()
-            await asyncio.sleep(_GATHER)
+            await asyncio.sleep(GATHER)
         answers, self._answers = self._answers, []
         return self._encoder.encode(answers)
 
     async def stop(self) -> None:
         """Let the model clean up after itself."""
-        self._waiting.clear()
-        for task in (*self._tasks, *self._preloading.values()):
+        for task in self._tasks.values():
             task.cancel()
         if self._executor is not None:
             await self._executor.close()
@@ -204,82 +232,89 @@ class RayWorker:
             self._preparer.close()
 
     async def _handle(self, call: WorkerCall) -> None:
-        assert call.what != "release" and call.what != "preload"
+        assert call.what != "release"
+        kind: Literal["media", "no data", "withdrawn", "denied", "fatal"]
         try:
-            answer = await self._answer(call)
+            self._give(await self._answer(call))
+            return
         except _NoDataError as error:
-            answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="no data")
+            kind, reason = "no data", str(error)
+        except WithdrawnError:
+            self._prepared.pop(call.number, None)
+            kind, reason = "withdrawn", ""
         except MediaError as error:
-            kind: Literal["media", "fatal"] = "media"
-            answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind=kind)
+            kind, reason = "media", str(error)
         except DeniedError as error:
-            answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="denied")
+            kind, reason = "denied", str(error)
         except VivantError as error:
-            answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="fatal")
+            kind, reason = "fatal", str(error)
         except Exception as error:
             # A defect. The run ends with it: a call without an answer would wait for ever.
             logger.exception("The worker failed over a call")
-            reason = f"a worker failed: {type(error).__name__}: {error}"
-            answer = WorkerAnswer(number=call.number, what=call.what, error=reason, kind="fatal")
-        self._answers.append(answer)
-        self._arrived.set()
+            kind, reason = "fatal", f"a worker failed: {type(error).__name__}: {error}"
+        self._give(WorkerAnswer(number=call.number, what=call.what, error=reason, kind=kind))
 
     async def _answer(self, call: WorkerCall) -> WorkerAnswer:
         assert self._executor is not None, "start() first"
         if call.what == "send":
-            return await self._send(call.number)
+            return await self._send(call, self._prepared[call.number])
+        assert call.job is not None
         if call.what == "identify":
-            assert call.job is not None
             self._check_data(call.job)
             key = await self._executor.identify(call.job)
             return WorkerAnswer(
                 number=call.number, what="identify", fingerprint=key.fingerprint, media=key.media
             )
-        sent = WorkerAnswer(number=call.number, what="send")
         if call.what == "ask":
-            request = self._prepared[call.number] = await self._preloading.pop(call.number)
-            if request.refused is None:
-                sent = await self._send(call.number)
-                if sent.reply is not None:
-                    self._prepared.pop(call.number, None)
+            self._unsent[call.number] = self._tasks[call.number]
+            try:
+                async with self._preparing:
+                    task = self._unsent.pop(call.number)
+                    request = await self._prepare(call.job)
+                if request.refused is None:
+                    self._unsent[call.number] = task
+                    self._prepared[call.number] = request
+                    return await self._send(call, request)
+            finally:
+                self._unsent.pop(call.number, None)
         else:
-            assert call.what == "prepare" and call.job is not None
             request = self._prepared[call.number] = await self._prepare(call.job)
-        return WorkerAnswer(
-            number=call.number,
-            what=call.what,
-            reply=sent.reply,
-            failure=sent.failure,
-            fingerprint=request.key.fingerprint,
-            media=request.key.media,
-            notes=request.job.notes,
-            size=request.size,
-            refused=request.refused,
-        )
-
-    async def _preload(self, job: Job) -> PreparedRequest:
-        async with self._preload_slots:
-            return await self._prepare(job)
+        return _describe(call, request, size=request.size, refused=request.refused)
 
     async def _prepare(self, job: Job) -> PreparedRequest:
         assert self._executor is not None
         self._check_data(job)
         return await self._executor.prepare(job, await self._executor.identify(job))
 
-    async def _send(self, number: int) -> WorkerAnswer:
+    async def _send(self, call: WorkerCall, request: PreparedRequest) -> WorkerAnswer:
+        """One attempt, when it is its turn."""
         assert self._executor is not None
-        outcome = await self._executor.send(self._prepared[number])
+        await self._limit.acquire()
+        self._unsent.pop(call.number, None)
+        cuts, position = self._cuts, self._limit.in_flight
+        outcome: Reply | TransientError | None = None
+        try:
+            outcome = await self._executor.send(request)
+        finally:
+            if isinstance(outcome, TransientError) and outcome.slow_down and self._limit.limit:
+                # Nothing takes its place until the limit is told anew, which a complaint always brings about.
+                self._limit.limit = max(1, min(self._limit.room, self._limit.in_flight - 1))
+            self._limit.release()
+            self._note_drained()
         if isinstance(outcome, Reply):
+            self._prepared.pop(call.number, None)
             if any(isinstance(part, Image) for part in outcome.parts):
                 outcome = inline_images(outcome)
-            return WorkerAnswer(number=number, what="send", reply=outcome)
+            return _describe(call, request, reply=outcome, seconds=request.seconds)
         failure = TransientFailure(
             message=str(outcome),
             retry_after=outcome.retry_after,
             slow_down=outcome.slow_down,
             unreachable=outcome.unreachable,
+            cuts=cuts,
+            position=position,
         )
-        return WorkerAnswer(number=number, what="send", failure=failure)
+        return _describe(call, request, failure=failure, seconds=request.seconds)
 
     def _check_data(self, job: Job) -> None:
         """Raise _NoDataError where the job's media cannot be here at all."""
@@ -290,6 +325,18 @@ class RayWorker:
         if not Path(job.root).is_dir():
             raise _NoDataError(job.root)
         self._roots.add(job.root)
+
+
+def _describe(call: WorkerCall, request: PreparedRequest, **outcome: Any) -> WorkerAnswer:
+    """An answer with what the log records of a request; `send` has nothing new to say of it."""
+    assert call.what != "release"
+    if call.what != "send":
+        outcome |= {
+            "fingerprint": request.key.fingerprint,
+            "media": request.key.media,
+            "notes": request.job.notes,
+        }
+    return WorkerAnswer(number=call.number, what=call.what, **outcome)
 
 
 def request_key(answer: WorkerAnswer) -> RequestKey:

@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait before."""
+"""When to try again, how long to wait before, and how long a request takes."""
 
 from __future__ import annotations
 
@@ -47,3 +47,26 @@ class RetryPolicy(Struct, frozen=True):
     def _backoff(self, number: int) -> float:
         # Jitter only spreads requests in time; it has no part in any result, so a global generator is right.
         return random.uniform(0.5, 1.0) * min(self.most, self.first * 2.0 ** min(16, number - 1))
+
+
+class TypicalDuration:
+    """How long a request takes, with room for most of those that take longer."""
+
+    def __init__(self) -> None:
+        self._mean = 0.0
+        self._spread = 0.0
+        self._seen = False
+
+    def add(self, seconds: float) -> None:
+        """One more."""
+        if not self._seen:
+            self._seen = True
+            self._mean, self._spread = seconds, seconds / 2
+            return
+        self._spread += 0.1 * (abs(seconds - self._mean) - self._spread)
+        self._mean += 0.1 * (seconds - self._mean)
+
+    @property
+    def longest(self) -> float:
+        """Most take no longer than this."""
+        return self._mean + 4 * self._spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +13,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.registry import Selection
+from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import UsageError
 from vivant.core.garbage import collect_garbage_rarely
 from vivant.core.types import Decoding
@@ -22,9 +23,6 @@ from vivant.models.base import Model
 from vivant.models.registry import create
 from vivant.runs.recipe_differences import list_recipe_notes
 from vivant.runs.settings import RunSettings
-
-if TYPE_CHECKING:
-    pass
 
 
 class PlannedRun(Struct, frozen=True):
@@ -75,7 +73,7 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             limits=limits,
             variant=task_options.variant,
             subset=subset.fingerprint() if subset is not None else "",
-            **options.recorded(),
+            **options.recorded() | {"decoding": _told_decoding(model, options.decoding_settings)},
         )
 
     plan = make_plan(selections, settings_for, tokenizer, options.prompts, subset)
@@ -88,6 +86,15 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
         Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
     )
     return PlannedRun(plan, model, out)
+
+
+def check_questions(options: RunOptions) -> None:
+    """Read all that a run would ask, before its model is there. Raises what `plan_run` would say about it."""
+    options = _share_trust(options)
+    task_options = registry.parse_task_options(options.selectors, options.task_options)
+    for selection in registry.select(options.selectors, options.data, task_options.variant):
+        for task in selection.tasks:
+            load_samples(selection.benchmark, selection.root, task)
 
 
 def _keep_tasks(selections: Sequence[Selection], tasks: Container[str], path: str) -> list[Selection]:
@@ -162,6 +169,13 @@ def _check_decoding(model: Model, options: RunOptions) -> None:
         if getattr(said, name) not in (getattr(unsaid, name), None) and not options.recipe:
             remedy = "--temperature" if name == "temperature" else f"{name} among the decoding settings"
             raise UsageError(f"{model.name} takes no {name.replace('_', ' ')}; leave out {remedy}")
+
+
+def _told_decoding(model: Model, decoding: Decoding) -> Decoding:
+    """The settings without those that the model is not told: what is recorded was sent."""
+    return msgspec.structs.replace(
+        decoding, **{name: () if name == "stop" else None for name in model.untold}
+    )
 
 
 def _illustrated_style(selections: Sequence[Selection]) -> str:

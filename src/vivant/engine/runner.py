@@ -21,7 +21,7 @@ from vivant.engine.executor import Executor, PreparedRequest, RequestKey
 from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, check_reply
-from vivant.engine.retry import RetryPolicy
+from vivant.engine.retry import RetryPolicy, TypicalDuration
 from vivant.engine.waiting import WaitNotices
 from vivant.models.base import DeniedError, ModelError, TransientError
 from vivant.models.thinking import Thinking
@@ -95,7 +95,7 @@ class Runner:
         self._succeeded = has_answers
         self._reached = False
         self._gone_since: float | None = None
-        self._typical = _TypicalDuration()
+        self._typical = TypicalDuration()
         self._waits = WaitNotices()
         if meter is not None:
             meter.call_on_wait(self._waits.note_rates)
@@ -107,14 +107,16 @@ class Runner:
             maxsize=max(2, self._concurrency)
         )
         source = iter(jobs)
-        self._executor.sizes_needed = self._meter is not None
         await self._executor.open()
+        if self._meter is None and self._pacer is None:
+            self._limit.ahead = self._executor.queue_ahead(self._concurrency)
+        self._senders = self._concurrency + self._limit.ahead
         self._budget.limit *= self._executor.shares
         clock: asyncio.Task[None] | None = None
         try:
             async with asyncio.TaskGroup() as group:
                 self._tasks = [group.create_task(self._prepare_all(source))]
-                self._tasks += [group.create_task(self._send_all()) for _ in range(self._concurrency)]
+                self._tasks += [group.create_task(self._send_all()) for _ in range(self._senders)]
                 if self._max_time is not None:
                     clock = asyncio.create_task(self._watch_clock(self._max_time))
         except BaseExceptionGroup as failures:
@@ -125,7 +127,7 @@ class Runner:
             await self._executor.close()
             if self._cache is not None:
                 self._cache.flush()
-        self._outcome.highest_in_flight = self._limit.highest
+        self._outcome.highest_in_flight = min(self._limit.highest, self._concurrency)
         self._outcome.stopped = self._stopping.is_set()
         return self._outcome
 
@@ -134,6 +136,7 @@ class Runner:
         if not self._stopping.is_set():
             self._outcome.reason = reason
             self._stopping.set()
+            self._executor.set_limit(0, self._limit.cuts)
             if self._meter is not None:
                 self._meter.stop()
 
@@ -158,7 +161,7 @@ class Runner:
         async with asyncio.TaskGroup() as group:
             for _ in range(self._executor.prepare_concurrency):
                 group.create_task(self._prepare_some(source))
-        for _ in range(self._concurrency):
+        for _ in range(self._senders):
             await self._prepared.put(None)
 
     async def _prepare_some(self, source: Iterator[Job]) -> None:
@@ -173,8 +176,7 @@ class Runner:
             try:
                 request = await self._prepare(job)
             except MediaError as error:
-                failed = Reply(status="error", error=str(error))
-                self._recorder.add(build_record(job, _NO_KEY, failed, started=time.time()))
+                self._record_unsent(job, _NO_KEY, Reply(status="error", error=str(error)))
                 continue
             if request is not None:
                 await self._prepared.put(request)
@@ -202,10 +204,13 @@ class Runner:
             raise
         self._budget.correct(expected, request.size.bytes)
         if request.refused is not None:
-            self._recorder.add(build_record(request.job, request.key, request.refused, started=time.time()))
+            self._record_unsent(request.job, request.key, request.refused)
             self._release(request)
             return None
         return request
+
+    def _record_unsent(self, job: Job, key: RequestKey, reply: Reply) -> None:
+        self._recorder.add(build_record(job, key, reply, started=time.time()))
 
     def _release(self, request: PreparedRequest) -> None:
         self._executor.release(request)
@@ -221,7 +226,10 @@ class Runner:
             # What is prepared may have become needless meanwhile.
             needless = self._pacer is not None and not self._pacer.is_wanted(request.job)
             if not self._stopping.is_set() and not needless:
-                await self._send(request)
+                try:
+                    await self._send(request)
+                except MediaError as error:
+                    self._record_unsent(request.job, _NO_KEY, Reply(status="error", error=str(error)))
             self._release(request)
 
     async def _send(self, request: PreparedRequest) -> None:
@@ -242,6 +250,9 @@ class Runner:
             finally:
                 estimated = self._meter.settle(reservation, reply)
         if reply is None:
+            return
+        if request.refused is not None:
+            self._record_unsent(request.job, request.key, request.refused)
             return
         if self._cache is not None and is_cacheable(reply):
             self._cache.put(request.key.fingerprint, reply)
@@ -279,7 +290,7 @@ class Runner:
     async def _attempt(
         self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
     ) -> Reply | TransientError | None:
-        entry = await self._limit.acquire()
+        entry = await self._limit.enter()
         try:
             slot = (
                 await self._meter.wait_for_rates(reservation)
@@ -289,16 +300,20 @@ class Runner:
             if self._stopping.is_set():
                 return None
             attempts.count += 1
-            began = time.perf_counter()
             outcome = await self._send_once(request)
-            attempts.seconds = time.perf_counter() - began
+            if outcome is None or request.refused is not None:
+                return outcome
+            attempts.seconds = request.seconds
+            if attempts.count == 1:
+                attempts.started = time.time() - request.seconds
             if isinstance(outcome, Reply):
                 outcome = check_reply(outcome)
             if slot is not None and self._meter is not None:
                 self._meter.note_attempt(slot, outcome if isinstance(outcome, Reply) else None)
             if isinstance(outcome, TransientError):
                 if outcome.slow_down:
-                    self._limit.slow_down(entry)
+                    self._limit.slow_down(request.admission or entry)
+                    self._tell_limit()
                 if outcome.unreachable:
                     return outcome
             self._reached = True
@@ -310,12 +325,17 @@ class Runner:
                     self._succeeded = True
                     self._denied = 0
                 self._limit.succeeded()
+                self._tell_limit()
                 self._typical.add(attempts.seconds)
             return outcome
         finally:
             self._limit.release()
 
-    async def _send_once(self, request: PreparedRequest) -> Reply | TransientError:
+    def _tell_limit(self) -> None:
+        if not self._stopping.is_set():
+            self._executor.set_limit(int(self._limit.limit), self._limit.cuts)
+
+    async def _send_once(self, request: PreparedRequest) -> Reply | TransientError | None:
         """One attempt. A request that is denied costs its sample, unless all are denied."""
         try:
             return await self._executor.send(request)
@@ -375,29 +395,6 @@ class Runner:
         except TimeoutError:
             return False
         return True
-
-
-class _TypicalDuration:
-    """How long a request takes, with room for most of those that take longer."""
-
-    def __init__(self) -> None:
-        self._mean = 0.0
-        self._spread = 0.0
-        self._seen = False
-
-    def add(self, seconds: float) -> None:
-        """One more."""
-        if not self._seen:
-            self._seen = True
-            self._mean, self._spread = seconds, seconds / 2
-            return
-        self._spread += 0.1 * (abs(seconds - self._mean) - self._spread)
-        self._mean += 0.1 * (seconds - self._mean)
-
-    @property
-    def longest(self) -> float:
-        """Most take no longer than this."""
-        return self._mean + 4 * self._spread
 
 
 def _first_exception(group: BaseExceptionGroup[BaseException]) -> BaseException:

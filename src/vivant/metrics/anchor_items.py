@@ -34,7 +34,13 @@ class SubsetEstimate(Struct, frozen=True):
 
 
 def choose_anchors(
-    difficulties: Matrix, past: Matrix, labels: Labels, size: int, seed: Sequence[int] = (0,)
+    difficulties: Matrix,
+    past: Matrix,
+    labels: Labels,
+    size: int,
+    seed: Sequence[int] = (0,),
+    *,
+    by_cluster: bool | None = None,
 ) -> Labels:
     """The indices of the chosen items.
 
@@ -44,11 +50,13 @@ def choose_anchors(
         labels: The cluster of each item, numbered from 0.
         size: How many to choose.
         seed: Of the draws: one number or several.
+        by_cluster: Whether the list runs through the clusters; None where the number chosen decides it.
     """
     count = difficulties.size
     if not 0 < size <= count:
         raise ValueError(f"Cannot choose {size} of {count} items")
     clusters = int(labels.max()) + 1
+    by_cluster = 2 * size >= clusters if by_cluster is None else by_cluster
     totals = np.bincount(labels, weights=difficulties, minlength=clusters)
     cluster_means = totals / np.maximum(np.bincount(labels, minlength=clusters), 1)
     means = np.nanmean(past, axis=0)
@@ -59,7 +67,7 @@ def choose_anchors(
         ranks = np.empty(clusters)
         ranks[np.lexsort((rng.random(clusters), cluster_means))] = np.arange(clusters)
         turn = np.where(ranks[labels] % 2 == 0, 1.0, -1.0)
-        keys = (difficulties * turn, ranks[labels]) if 2 * size >= clusters else (difficulties,)
+        keys = (difficulties * turn, ranks[labels]) if by_cluster else (difficulties,)
         order = np.lexsort((rng.random(count), *keys))
         chosen = order[ends[:-1] + (rng.random(size) * np.diff(ends)).astype(np.intp)]
         gaps = _mean_columns(past[chosen]) - means

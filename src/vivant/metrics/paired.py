@@ -2,7 +2,8 @@
 
 Paired: two scores of the same sample, in clusters that are exchanged whole under the null hypothesis. The test
 flips the signs of cluster totals; where every sample is a cluster of its own and scores are right or wrong,
-that is McNemar's test. Unpaired: two groups of samples that may share clusters, compared with a clustered t.
+that is McNemar's test. Where a run stopped early, interval and test come from bets that hold at any moment.
+Unpaired: two groups of samples that may share clusters, compared with a clustered t.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vivant.metrics.confidence_sequence import ConfidenceSequence
 from vivant.metrics.distributions import normal_p_value, normal_quantile, t_p_value, t_quantile
 from vivant.metrics.intervals import Interval, Labels, Values, cluster_variance, encode_labels, mean_interval
 
 LEVEL = 0.95
 POWER = 0.80
+_SMALLEST_P = 1e-6
+"""Of bets: what they win beyond this says no more."""
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -43,6 +47,52 @@ class Difference(Struct, frozen=True, kw_only=True):
     def value(self) -> float:
         """The difference."""
         return self.second - self.first
+
+
+def anytime_difference(
+    first: Sequence[float] | Values,
+    second: Sequence[float] | Values,
+    units: Sequence[int],
+    *,
+    count: int,
+    largest: int,
+) -> Difference:
+    """Two scores of each sample, where what was seen decided when to stop asking.
+
+    A confidence sequence by betting, over units in the order of asking: interval and p value hold whenever it stopped.
+    They are for other samples of the same kind, as those of `paired_difference` are.
+
+    Args:
+        first: One score of each sample.
+        second: The other.
+        units: By sample, the number of its unit.
+        count: Units that were asked, in order from 0 on.
+        largest: Samples of the largest unit.
+    """
+    a, b, places = np.asarray(first, np.float64), np.asarray(second, np.float64), np.asarray(units, np.int64)
+    if not a.shape == b.shape == places.shape or not a.size:
+        raise ValueError(f"Pairs need one value each, but there are {a.size} and {b.size} in {places.size}")
+    totals = np.bincount(places, weights=b - a, minlength=count)
+    sizes = np.bincount(places, minlength=count)
+    interval = ConfidenceSequence(largest=largest, bounds=(-1.0, 1.0), level=LEVEL)
+    # The bets do not depend on the level; with this one they go on where the interval has left 0 behind.
+    against_none = ConfidenceSequence(largest=largest, bounds=(-1.0, 1.0), level=1 - _SMALLEST_P)
+    p = 1.0
+    for total, size in zip(totals.tolist(), sizes.tolist(), strict=True):
+        interval.update(total, size)
+        against_none.update(total, size)
+        p = max(_SMALLEST_P, min(p, 1 / against_none.capital(0.0)))
+    return Difference(
+        n=a.size,
+        clusters=int((sizes > 0).sum()),
+        first=float(a.mean()),
+        second=float(b.mean()),
+        interval=interval.interval,
+        error=None,
+        smallest=None,
+        p=p,
+        test="betting on clusters, valid whenever the run stopped",
+    )
 
 
 def paired_difference(

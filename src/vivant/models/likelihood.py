@@ -32,6 +32,7 @@ class LikelihoodModel(Model):
         self.caveat = inner.caveat
         self.limits = inner.limits
         self.thinking = inner.thinking
+        self.untold = inner.untold
         self.is_local = inner.is_local
         self._inner = inner
 

@@ -11,6 +11,7 @@ from vivant.benchmarks.base import ScoredRun
 from vivant.core.table import Row
 from vivant.reporting.figure_style import COLORS, GREYS, FigureStyle
 from vivant.reporting.score_matrix import classify_model, describe_dimensions
+from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run
 
 
@@ -42,8 +43,7 @@ class FigureContext(Struct, frozen=True, kw_only=True):
 
 def make_context(runs: Sequence[Run], protocol: str, style: FigureStyle) -> FigureContext:
     """Names, settings and colours of runs, the same in every figure; baselines are grey."""
-    models = [run.model for run in runs]
-    names = {r.name: r.model if models.count(r.model) == 1 else f"{r.model} ({r.name})" for r in runs}
+    names = _name_runs(runs)
     colors: dict[str, str] = {}
     used = {"model": 0, "baseline": 0}
     for run in runs:
@@ -58,6 +58,22 @@ def make_context(runs: Sequence[Run], protocol: str, style: FigureStyle) -> Figu
         colors=colors,
         protocol=protocol,
     )
+
+
+def _name_runs(runs: Sequence[Run]) -> dict[str, str]:
+    """Models, with what sets their runs apart as in tables; the run's name where that is nothing."""
+    ways = list_run_distinctions(runs)
+    labels = [
+        run.model if [r.model for r in runs].count(run.model) == 1 or not way else f"{run.model} · {way}"
+        for run, way in zip(runs, ways, strict=True)
+    ]
+    benchmarks = [{task.partition("/")[0] for task in run.manifest.tasks} for run in runs]
+    return {
+        run.name: f"{label} ({run.name})"
+        if any(label == labels[i] and benchmarks[n] & benchmarks[i] for i in range(len(runs)) if i != n)
+        else label
+        for n, (run, label) in enumerate(zip(runs, labels, strict=True))
+    }
 
 
 def _describe_run(run: Run) -> str:

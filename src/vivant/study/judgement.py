@@ -72,5 +72,7 @@ class StudyJudgement(Struct, frozen=True, kw_only=True):
     """Seconds within `seconds` that the page was hidden or another window was in front."""
     leaves: int = 0
     """How often the page was left."""
+    late: bool = False
+    """Whether it came after the item's time was up, because the connection was down. Its `seconds` are unknown."""
     weight: float = 1.0
     """In exports of a study that gives disputed items more judgements: what it weighs, so that items count alike."""

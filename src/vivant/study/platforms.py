@@ -83,6 +83,9 @@ _FILLED_BY_PLATFORM: Mapping[PlatformName, str] = {
     "other": "{NAME}",
 }
 """How the platform writes what it fills in. MTurk adds its parameters by itself."""
+_HANDED_IN: tuple[Outcome, ...] = ("completed", "screened_out", "failed_attention")
+"""What MTurk and CloudResearch take a code for: Connect by completion branches, a HIT by its form. All else is returned
+there by the participant; SONA credits completion alone. Prolific has a code for whatever the researcher names."""
 _PREVIEWS = ("ASSIGNMENT_ID_NOT_AVAILABLE",)
 """What MTurk sends while a worker only looks at a task."""
 
@@ -141,7 +144,8 @@ def preset_returns(name: PlatformName) -> dict[Outcome, PlatformReturn]:
             "&survey_code={participant}"
         )
         return {"completed": PlatformReturn(url=link)}
-    return {outcome: PlatformReturn(code=f"EDIT-{outcome.upper()}") for outcome in OUTCOMES}
+    handed_in = _HANDED_IN if name in ("mturk", "cloudresearch") else OUTCOMES
+    return {outcome: PlatformReturn(code=f"EDIT-{outcome.upper()}") for outcome in handed_in}
 
 
 def find_platform_faults(platform: StudyPlatform | None) -> list[str]:

@@ -54,12 +54,12 @@ class Confusion(Struct, frozen=True, kw_only=True):
 
 
 def find_confusion(db: sqlite3.Connection, task: str) -> Confusion | None:
-    """The confusion of options over a task, or all; None where questions have no options, or too many."""
+    """The confusion of options over a task; None where questions have no options, or too many."""
     rows = db.execute(
         "SELECT key_place, answer_place, count(*) FROM row WHERE key_place IS NOT NULL AND names IS NOT NULL "
-        f"AND outcome IN ({RIGHT}, {WRONG}, {UNPARSED}) AND (? = '' OR task = (SELECT id FROM task WHERE name = ?)) "
+        f"AND outcome IN ({RIGHT}, {WRONG}, {UNPARSED}) AND task = (SELECT id FROM task WHERE name = ?) "
         "GROUP BY 1, 2",
-        (task, task),
+        (task,),
     ).fetchall()
     if not rows:
         return None
@@ -88,16 +88,13 @@ class _CountedSamples:
         self.stopped = stopped
         places = stopped.places if stopped else {}
         name = "(SELECT id FROM place WHERE place.n = row.n)" if stopped else "NULL"
-        rows = []
-        for number, title in db.execute("SELECT id, name FROM task ORDER BY id").fetchall():
-            if task not in ("", title):
-                continue
-            outcomes, unparsed = _find_counted(title)
-            rows += db.execute(
-                f"SELECT CASE outcome WHEN {UNPARSED} THEN ? ELSE value END, coalesce(cluster, base, n), video, "
-                f"frames, key_place, size, {name} FROM row WHERE task = ? AND outcome IN ({outcomes}) LIMIT {_ROWS}",
-                (unparsed, number),
-            ).fetchall()
+        outcomes, unparsed = _find_counted(task)
+        rows = db.execute(
+            f"SELECT CASE outcome WHEN {UNPARSED} THEN ? ELSE value END, coalesce(cluster, base, n), video, frames, "
+            f"key_place, size, {name} FROM row WHERE task = (SELECT id FROM task WHERE name = ?) "
+            f"AND outcome IN ({outcomes}) LIMIT {_ROWS}",
+            (unparsed, task),
+        ).fetchall()
         if stopped:
             rows = [row for row in rows if row[6] in places]
         self.values: list[float] = [row[0] for row in rows]
@@ -143,7 +140,7 @@ def list_breakdowns(
 
     Args:
         db: The index of a run.
-        task: One of its tasks; all where empty.
+        task: One of its tasks. Tasks differ in metric and difficulty, so there is no breakdown of all of them.
         stopped: What counts of the task, where the run stopped early: intervals then hold whenever it stopped.
     """
     samples = _CountedSamples(db, task, stopped)
@@ -170,21 +167,20 @@ def _break_down(title: str, column: Sequence[float | None], samples: _CountedSam
     if not known:
         return Breakdown(title=title, bins=())
     if distinct and len(distinct) <= _BINS:
-        edges = [(value, value) for value in distinct]
+        starts = distinct
     else:
         cuts = sorted({known[len(known) * k // _BINS] for k in range(1, _BINS)})
         starts = [known[0], *(cut for cut in cuts if cut > known[0])]
-        edges = [(start, end) for start, end in zip(starts, [*starts[1:], known[-1]], strict=True)]
-    groups: list[list[int]] = [[] for _ in edges]
-    starts = [start for start, _ in edges]
+    groups: list[list[int]] = [[] for _ in starts]
     for index, value in enumerate(column):
         if value is not None:
             groups[max(0, bisect_right(starts, value) - 1)].append(index)
-    labels = [f"{start:.4g}" if start == end else f"{start:.4g} – {end:.4g}" for start, end in edges]
-    return Breakdown(
-        title=title,
-        bins=_measure([(label, group, None) for label, group in zip(labels, groups, strict=True)], samples),
-    )
+    labelled = []
+    for group in groups:
+        inside = [value for value in (column[i] for i in group) if value is not None]
+        low, high = f"{min(inside):.4g}", f"{max(inside):.4g}"  # those that there are: ranges do not overlap
+        labelled.append((low if low == high else f"{low} – {high}", group, None))
+    return Breakdown(title=title, bins=_measure(labelled, samples))
 
 
 def _measure(

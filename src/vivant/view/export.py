@@ -111,6 +111,7 @@ class _Exporter:
             raise UsageError(f"{self._context.catalog.root} holds no run that can be shown")
         for run in runs:
             self._links.slugs[run.rid] = _make_slug(run.rid)
+            self._links.tasks[run.rid] = tuple(each.task for each in self._context.summary(run).tasks)
         details = {run.rid: self._select(run) for run in runs}
         comparisons = self._choose_comparisons(runs)
         if self._media.limit:
@@ -167,7 +168,9 @@ class _Exporter:
         self._links.folder = "../../"
         folder = f"run/{self._links.slugs[run.rid]}"
         self._save(f"{folder}/index.html", self._pages.samples(run, {}, self._samples))
-        self._save(f"{folder}/breakdown.html", self._pages.breakdown(run, {}))
+        for task in self._links.tasks[run.rid] or ("",):
+            name = self._links.breakdown(run.rid, task).removeprefix(self._links.folder)
+            self._save(name, self._pages.breakdown(run, {"task": task}))
         for number, each in enumerate(details, 1):
             self._save(f"{folder}/{number}.html", self._pages.sample(run, {"key": each.row["key"]}))
 

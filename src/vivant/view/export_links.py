@@ -18,6 +18,7 @@ class FileLinks(Links):
         self.folder = ""
         """Leads from the page that is being written to the top."""
         self.slugs: dict[str, str] = {}
+        self.tasks: dict[str, tuple[str, ...]] = {}
         self.samples: dict[tuple[str, str], int] = {}
         self.pictures: dict[tuple[str, str, int], str] = {}
         self.files: dict[tuple[str, str, int], str] = {}
@@ -40,8 +41,10 @@ class FileLinks(Links):
         task = f"?task={kept.task}" if kept.task else ""
         return f"{self.folder}run/{self.slugs[rid]}/index.html{task}" if rid in self.slugs else ""
 
-    def breakdown(self, rid: str, task: str = "") -> str:  # noqa: ARG002 (one page for all tasks)
-        return f"{self.folder}run/{self.slugs[rid]}/breakdown.html"
+    def breakdown(self, rid: str, task: str = "") -> str:
+        tasks = self.tasks[rid]
+        number = tasks.index(task) if task in tasks else 0
+        return f"{self.folder}run/{self.slugs[rid]}/breakdown{f'-{number + 1}' if number else ''}.html"
 
     def sample(self, rid: str, key: str, query: str = "") -> str:  # noqa: ARG002 (no filter without a server)
         number = self.samples.get((rid, key))

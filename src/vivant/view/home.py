@@ -87,6 +87,27 @@ def list_unfinished(lines: Sequence[RunLine]) -> dict[tuple[str, str], str]:
     }
 
 
+def list_stopped(lines: Sequence[RunLine]) -> dict[tuple[str, str], str]:
+    """By run and task, what a task that met its target (`--until`) has left out."""
+    return {
+        (line.run.rid, task.task): f"of {task.samples:,}, enough"
+        for line in lines
+        if line.summary is not None and line.summary.enough
+        for task in line.summary.tasks
+        if task.counts.get(OUTCOMES[WAITING], 0)
+    }
+
+
+def list_run_notes(lines: Sequence[RunLine]) -> list[tuple[str, str]]:
+    """What is said of runs that were brought in, such as samples without a prediction, with the name of the run."""
+    return [
+        (line.run.name, note)
+        for line in lines
+        if line.run.manifest is not None and line.run.manifest.origin == "import"
+        for note in line.run.manifest.notes
+    ]
+
+
 def build_home_matrix(
     context: ViewerContext, lines: Sequence[RunLine], *, published: bool
 ) -> tuple[ScoreMatrix, tuple[str, ...]]:
@@ -125,6 +146,16 @@ def _list_published(
         return [], (str(error),)
     notes = tuple(note for selection in selections.values() for note in selection.notes) if published else ()
     return rows, notes
+
+
+def list_published_lines(matrix: ScoreMatrix) -> dict[str, dict[str, Row]]:
+    """The papers' figures by model and way of asking, then by task."""
+    lines: dict[str, dict[str, Row]] = {}
+    for task in matrix.tasks:
+        for row in task.published:
+            name = f"{row.model} · {row.style}" if row.style else row.model
+            lines.setdefault(name, {}).setdefault(task.task, row)
+    return lines
 
 
 def draw_bar(row: Row, scale: float, chance: float | None, human: Row | None) -> CellBar | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,11 @@ RECORD_COLUMNS = (
     "batch",
     "cached",
 )
-_LOGGED = (*RECORD_COLUMNS, "log_at", "log_size")
-_NOTHING = (None,) * (len(_LOGGED) - 4)
+_OFFSETS = ("sample_at", "sample_size", "log_at", "log_size", "score_at", "score_size")
+_NOWHERE = -1
+"""Where a line would lie that there is none of."""
+_ABSENT = {"repeat": 0, "outcome": WAITING, **dict.fromkeys(_OFFSETS, _NOWHERE)}
+"""What a column says of a row that it has no value for; None in the others."""
 _COPIED = (
     "task",
     "cluster",
@@ -98,12 +102,14 @@ class IndexDraft:
 
     def __init__(self, connection: sqlite3.Connection, run: Path) -> None:
         self._db, self._run = connection, run
-        self._columns: dict[str, list[Any]] = {name: [] for name in (*_ROW, *_PLACE)}
+        # Places in files as plain numbers: as objects they would be a third of the memory.
+        self._columns: dict[str, Any] = {
+            name: array("q") if name in _OFFSETS else [] for name in (*_ROW, *_PLACE)
+        }
         self._facets = _FacetColumns()
         self._tasks: dict[str, int] = {}
         self._shown: dict[tuple[tuple[str, ...], tuple[int, ...]], int] = {}
         self._rows: dict[str, int] = {}
-        self._records: list[tuple[Any, ...] | None] = []
         self._words: list[tuple[int, str]] = []
 
     def add_samples(self, report: ShareCallback) -> str:
@@ -117,7 +123,7 @@ class IndexDraft:
             report(0.35 * batch.end / total)
         for name, column in self._columns.items():
             if name not in _SAMPLE_COLUMNS:
-                column.extend([0 if name == "repeat" else None] * len(self._rows))
+                column.extend(repeat(_ABSENT.get(name), len(self._rows)))
         self._add_words()
         return list_numbers(bad)
 
@@ -162,41 +168,35 @@ class IndexDraft:
             self._words.clear()
 
     def add_records(self, batch: LineBatch[RecordLine]) -> None:
-        """Place lines of the log; `finish_records` ends them."""
-        rows, records = self._rows, self._records
-        right, names = self._columns["right_option"], self._columns["names"]
-        records.extend([None] * (len(rows) - len(records)))
+        """Place lines of the log; `finish_records` ends them. Samples without one wait."""
+        rows, columns = self._rows, self._columns
+        right, names = columns["right_option"], columns["names"]
+        log_at, log_size = columns["log_at"], columns["log_size"]
+        described: list[tuple[int, tuple[Any, ...]]] = []
         words: list[tuple[int, str]] = []
         for record, start, line in zip(batch.values, batch.starts, batch.lines, strict=True):
             if record is None:
                 continue
             index = (rows.get(record.key) or self._copy_row(record)) - 1
-            values = describe_record(record, right[index], names[index], self.number_shown)
-            records[index] = (*values, start, len(line))
+            described.append((index, describe_record(record, right[index], names[index], self.number_shown)))
+            log_at[index], log_size[index] = start, len(line)
             words.append(describe_words(index + 1, record))
+        for position, name in enumerate(RECORD_COLUMNS):
+            column = columns[name]
+            for index, values in described:
+                column[index] = values[position]
         self._add_words(words)
 
     def finish_records(self) -> None:
-        """Columns of the records that were added; samples without one wait."""
+        """The words of the last records."""
         self._add_words()
-        columns = self._columns
-        records = [
-            values or (names, place, None, WAITING, *_NOTHING)
-            for values, names, place in zip(
-                chain(self._records, repeat(None)), columns["names"], columns["key_place"], strict=False
-            )
-        ]
-        for name, column in zip(_LOGGED, zip(*records, strict=True), strict=False):
-            columns[name] = list(column)
-        self._records.clear()
 
     def _copy_row(self, record: RecordLine) -> int:
         """A row of its own for a repeat, or for a record whose sample is gone."""
         base = self._rows.get(job_key(record.task, record.id))
         number = self._rows[record.key] = len(self._rows) + 1
-        self._records.append(None)
         for name, values in self._columns.items():
-            values.append(values[base - 1] if base and name in _COPIED else None)
+            values.append(values[base - 1] if base and name in _COPIED else _ABSENT.get(name))
         self._facets.copy_row(base)
         own = {"key": record.key, "repeat": record.repeat, "base": base, "id": record.id}
         if base is None:
@@ -221,7 +221,7 @@ class IndexDraft:
             if score.answer and columns["names"][index] is not None:
                 options = option_lists[columns["names"][index]]
                 position = options.places.get(score.answer)
-                if position is None and columns["log_at"][index] is not None:
+                if position is None and columns["log_at"][index] != _NOWHERE:
                     line = columns["log_at"][index], columns["log_size"][index]
                     position = find_option_text(self._run / "log.jsonl", *line, score.answer)
                 columns["answer_place"][index] = position
@@ -251,11 +251,13 @@ class IndexDraft:
 
     def _insert(self, table: str, names: Sequence[str], more: Mapping[str, Iterable[Any]]) -> None:
         """The rows of a table. Columns without any value keep their default, which saves to bind them."""
-        columns: dict[str, Iterable[Any]] = {
-            name: self._columns[name]
-            for name in names
-            if any(value is not None for value in self._columns[name])
-        }
+        columns: dict[str, Iterable[Any]] = {}
+        for name in names:
+            column = self._columns.pop(name)
+            if name in _OFFSETS:
+                columns[name] = (None if at == _NOWHERE else at for at in column)
+            elif any(value is not None for value in column):
+                columns[name] = column
         columns.update(more)
         self._db.executemany(
             f"INSERT INTO {table} (n, {', '.join(columns)}) VALUES (?{', ?' * len(columns)})",

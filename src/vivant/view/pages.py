@@ -21,6 +21,9 @@ from vivant.view.home import (
     draw_bar,
     list_differing,
     list_lines,
+    list_published_lines,
+    list_run_notes,
+    list_stopped,
     list_unfinished,
     sort_lines,
 )
@@ -99,10 +102,13 @@ class ViewerPages:
             format_cell=format_cell,
             notes=notes,
             published=published,
+            published_lines=list_published_lines(matrix) if published else {},
             reading=[line for line in lines if line.share is not None],
             problems=[line for line in lines if line.problem],
             running=[line for line in lines if line.status is not None and line.status.is_running],
             unfinished=list_unfinished(lines),
+            stopped=list_stopped(lines),
+            run_notes=list_run_notes(lines),
             states=count_states(lines),
             total=len(lines),
             names={line.run.rid: line.run.name for line in lines},
@@ -208,13 +214,11 @@ class ViewerPages:
         with self._context.open(run) as db:
             summary = self._context.summary(run)
             tasks = [each.task for each in summary.tasks]
-            may_stop = (run.path / "stopping.json").exists()
-            # Each task of such a run stops by itself, so there is no mean of all of them.
-            default = tasks[0] if may_stop and tasks else ""
-            task = params.get("task", "") if params.get("task", "") in tasks else default
+            # One task at a time: tasks differ in metric and difficulty, and each stops by itself.
+            task = params.get("task", "") if params.get("task", "") in tasks else next(iter(tasks), "")
 
             def compute() -> tuple[Confusion | None, list[Breakdown], bool]:
-                stopped = find_stopped(db, task, run.path) if may_stop else None
+                stopped = find_stopped(db, task, run.path)
                 return find_confusion(db, task), list_breakdowns(db, task, stopped), stopped is not None
 
             confusion, breakdowns, stopped = self._context.remember(
@@ -229,7 +233,6 @@ class ViewerPages:
                 confusion=confusion,
                 breakdowns=breakdowns,
                 stopped=stopped,
-                one_task=may_stop,
                 live=self._links.state([run.rid]),
                 version=version,
             )

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from inspect_ai import eval as evaluate_task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.log import list_eval_logs, read_eval_log, read_eval_log_sample_summaries
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, ModelOutput
     from inspect_ai.scorer import includes
-    from inspect_ai.solver import generate
+    from inspect_ai.solver import Generate, Solver, TaskState, generate, solver
 
 # Nothing here imports the backends' module: Inspect finds it by the installed package's entry point.
 pytestmark = pytest.mark.filterwarnings("default")  # others' packages warn about each other
@@ -41,6 +41,13 @@ class Counter:
 class Broken:
     def generate(self, prompts, media):
         raise ValueError("no weights")
+
+
+class Flaky:
+    def generate(self, prompts, media):
+        if any("number 1?" in prompt for prompt in prompts):
+            raise ValueError("out of memory")
+        return ["A"] * len(prompts)
 '''
 
 
@@ -121,18 +128,64 @@ def _wait_for(port: int, server: subprocess.Popen[bytes]) -> None:
     raise AssertionError("inspect view does not answer")
 
 
-def test_a_failed_sample_is_an_error_in_the_log(tmp_path: Path) -> None:
+@pytest.mark.parametrize("model", ["Flaky", "Broken"])
+def test_failed_samples_are_logged_as_inspect_logs_them(tmp_path: Path, model: str) -> None:
     (tmp_path / "model.py").write_text(MODEL)
-    result = vivant(
-        "run", questions(tmp_path, 2), "--model", "./model.py:Broken", "--out", "run", cwd=tmp_path
+    command = (
+        "run",
+        questions(tmp_path, 3, pictures=False),
+        "--model",
+        f"./model.py:{model}",
+        "--out",
+        "run",
     )
+    result = vivant(*command, "--concurrency", "1", cwd=tmp_path)
     assert result.returncode == 1
+    (file,) = api.export(tmp_path / "run", "inspect", tmp_path / "logs")
+    ours = read_eval_log(str(file))
+
+    @solver  # type: ignore[untyped-decorator]
+    def answer() -> Solver:
+        async def solve(state: TaskState, generate: Generate) -> TaskState:  # noqa: ARG001
+            if model == "Broken" or "number 1?" in state.input_text:
+                raise ValueError("no weights")
+            state.output = ModelOutput.from_content("none/none", "A")
+            return state
+
+        return solve
+
+    dataset = MemoryDataset([Sample(id=s.id, input=s.input, target="A") for s in ours.samples or ()])
+    task = Task(dataset=dataset, solver=answer(), scorer=includes())
+    (theirs,) = evaluate_task(
+        task, model="none/none", fail_on_error=False, log_dir=str(tmp_path / "theirs"), display="none"
+    )
+    assert ours.status == theirs.status == "success"
+    assert ours.eval.config.fail_on_error is theirs.eval.config.fail_on_error is False
+    assert (ours.results is None) is (theirs.results is None) is (model == "Broken")
+    if ours.results is not None and theirs.results is not None:
+        for name in ("total_samples", "completed_samples"):
+            assert getattr(ours.results, name) == getattr(theirs.results, name)
+        for name in ("scored_samples", "unscored_samples"):
+            assert getattr(ours.results.scores[0], name) == getattr(theirs.results.scores[0], name)
+    pairs = zip(ours.samples or (), theirs.samples or (), strict=True)
+    for mine, other in pairs:
+        assert (mine.error is None) is (other.error is None)
+        assert bool(mine.scores) is bool(other.scores)
+    assert any(s.error is not None and "ValueError" in s.error.message for s in ours.samples or ())
+
+
+def test_a_run_that_was_stopped_is_a_cancelled_log_of_what_was_asked(tmp_path: Path) -> None:
+    api.evaluate(str(questions(tmp_path, 3)), "random", out=tmp_path / "run")
+    log_file = tmp_path / "run" / "log.jsonl"
+    log_file.write_text("".join(log_file.read_text().splitlines(keepends=True)[:2]))
     (file,) = api.export(tmp_path / "run", "inspect", tmp_path / "logs")
     log = read_eval_log(str(file))
     assert log.status == "cancelled"
-    assert log.samples is not None
-    assert all(sample.error is not None and "no weights" in sample.error.message for sample in log.samples)
-    assert not any(sample.scores for sample in log.samples)
+    assert log.samples is not None and len(log.samples) == 2
+    assert all(sample.error is None for sample in log.samples)
+    assert log.eval.dataset.samples == 3
+    assert log.results is not None
+    assert (log.results.total_samples, log.results.completed_samples) == (3, 2)
 
 
 def _task(tmp_path: Path) -> Task:

@@ -242,10 +242,6 @@ def _line_of(text: str, words: str) -> int:
         ("Frame Time: 0.0083333", "Frame Time: 0", "positive"),
         ("Frame Time: 0.0083333", "Frame Time: nan", "positive"),
         ("Frame Time: 0.0083333\n", "", "'Frame Time: <number>' is expected"),
-        ("0 0 38 0", "0 nan 38 0", "nan, which is not a finite number"),
-        ("0 0 38 0", "0 inf 38 0", "inf, which is not"),
-        ("0 0 38 0", "0 x 38 0", "not a number"),
-        ("0 0 38 0", "0 38 0", "but the channels ask for 69"),
         ("MOTION", "", "MOTION"),
         ("}\nMOTION", "}\nROOT other { }\nMOTION", "one ROOT"),
         ("}\nMOTION", "\nMOTION", "the file ends"),
@@ -327,7 +323,7 @@ def test_a_recording_that_was_cut_short_is_read_as_far_as_it_is_whole(tmp_path: 
 
 def test_the_line_named_is_the_line_at_fault() -> None:
     text = foreign().replace("0 0 38 0", "0 nan 38 0", 1)
-    with pytest.raises(DataError, match=f"line {_line_of(text, 'nan')}: frame 1"):
+    with pytest.raises(DataError, match=f"1 of 2 frames .* line {_line_of(text, 'nan')}: it holds nan"):
         parse_bvh(text)
     text = foreign().replace("OFFSET 0 0 8\n          CH", "OFFSET 0 zero 8\n          CH", 1)
     with pytest.raises(DataError, match=f"line {_line_of(text, 'zero')}: "):

@@ -242,8 +242,6 @@ def _upside_down(text: str) -> str:
             "unknown channel",
         ),
         (_upside_down, "the head is below the hips in 100% of the frames; are the values in the order"),
-        (lambda t: t.rstrip().rsplit(" ", 1)[0] + " nan\n", "nan, which is not a finite number"),
-        (lambda t: re.sub(r"(Frame Time.*\n\s*\S+ )\S+ ", r"\1", t), "values, but the channels ask for"),
         (lambda _: "", "'HIERARCHY'"),
     ],
 )
@@ -262,14 +260,6 @@ def test_positions_taken_for_rotations_are_noticed(tmp_path: Path) -> None:
     write_bvh(motion.turned(40.0), tmp_path / "good.bvh")
     (tmp_path / "bad.bvh").write_text(_swapped((tmp_path / "good.bvh").read_text()))
     with pytest.raises(DataError, match="order that CHANNELS states"):
-        read_bvh(tmp_path / "bad.bvh")
-
-
-def test_hips_that_leap_are_noticed(tmp_path: Path) -> None:
-    lines = _text(tmp_path).rstrip().splitlines()
-    lines[-4] = " ".join(["9000", *lines[-4].split()[1:]])
-    (tmp_path / "bad.bvh").write_text("\n".join(lines))
-    with pytest.raises(DataError, match=r"the hips leap \d+\.?\d* body heights between frames 20 and 21"):
         read_bvh(tmp_path / "bad.bvh")
 
 

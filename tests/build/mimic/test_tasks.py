@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from vivant.benchmarks.mimic.format import Comment, MimicItem, MimicVideo, iter_
 from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
 from vivant.build.mimic.distractors import DistractorCosts, _make_room, choose_fair_share
 from vivant.build.mimic.popularity import FEW, SAME, TIED, choose_ranked_options
-from vivant.build.mimic.rank_matching import RankMatcher
+from vivant.build.mimic.rank_matching import PopularityScores, RankMatcher
 from vivant.build.mimic.selection import select_videos
 from vivant.build.mimic.settings import PipelineSettings, SelectSettings, TaskSettings
 from vivant.build.mimic.split import split_videos
@@ -227,11 +228,37 @@ def test_popularity_with_ties_too_few_and_equal_words() -> None:
     assert choose_ranked_options(line(*equal), RANKS, 0) == SAME
 
 
+class WordClassifier:
+    def __init__(self, rule: Callable[[str], float]) -> None:
+        self.score = rule
+
+
+def make_scores(rule: Callable[[str], float]) -> PopularityScores:
+    scores = PopularityScores([])
+    scores.add(WordClassifier(rule))
+    return scores
+
+
+def test_options_are_worded_alike_where_such_comments_are_near_the_ranks() -> None:
+    """A classifier that tells two kinds apart finds one kind among the options of nearly every video."""
+    alike = 0
+    for number in range(50):
+        chance = derive_generator(number, "kinds")
+        kinds = ["moment" if chance.random() < 0.3 else "plain" for _ in range(130)]
+        comments = [comment(n, 2000 - n, f"{kind} words {n}") for n, kind in enumerate(kinds)]
+        own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
+        matcher = RankMatcher(make_scores(lambda text: 10.0 * text.startswith("moment")), 0.5)
+        options = choose_ranked_options(own, RANKS, 0, 1, matcher)
+        assert not isinstance(options, str)
+        alike += len({option.text.split()[0] for option in options}) == 1
+    assert alike > 25, "by chance it would be one video in four"
+
+
 def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
     def score(text: str) -> float:
         return float("moment" in text) + len(text) / 1000
 
-    first, matcher = 0, RankMatcher(score, 0.2)
+    first, matcher = 0, RankMatcher(make_scores(score), 0.2)
     for number in range(200):
         chance = derive_generator(number, "near")
         comments = []
@@ -253,7 +280,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
     def score(text: str) -> float:
         return float("moment" in text)
 
-    near = RankMatcher(score, 0.2)
+    near = RankMatcher(make_scores(score), 0.2)
     longest = wordiest = 0
     for number in range(400):
         chance = derive_generator(number, "even")
@@ -277,7 +304,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
 
 def test_matched_options_are_near_the_right_one_in_time_and_style() -> None:
     """Early, shouted, well-liked comments get wrong options that are early and shouted too, where there are any."""
-    matcher = RankMatcher(lambda _: 0.0, 0.2)
+    matcher = RankMatcher(make_scores(lambda _: 0.0), 0.2)
     start = datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)
     apart: dict[str, list[float]] = {"matched": [], "as published": []}
     shouted = Counter[str]()

@@ -10,6 +10,7 @@ import ast
 import base64
 import binascii
 import hashlib
+import io
 import os
 from collections.abc import Iterator
 from functools import cached_property
@@ -164,6 +165,17 @@ def _suffix(data: bytes, kind: str) -> str:
     if kind == "image":
         header = parse_image_header(data)
         if header is None:
+            _check_picture(data)
             return ".img"
         return "." + header.media_type.rpartition("/")[2].replace("jpeg", "jpg")
     return _SUFFIXES.get(detect_browser_type(kind, data[:4096], "the file"), ".bin")
+
+
+def _check_picture(data: bytes) -> None:
+    """Raise DataError for bytes that no reader of pictures knows."""
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        Image.open(io.BytesIO(data)).close()
+    except (UnidentifiedImageError, OSError):
+        raise DataError(f"the image's {len(data):,} bytes are no picture of a known format") from None

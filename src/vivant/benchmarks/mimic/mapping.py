@@ -21,7 +21,7 @@ items:
 
 from __future__ import annotations
 
-import csv
+import codecs
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -36,16 +36,15 @@ from vivant.benchmarks.data_files import (
     iter_json_lines,
     iter_lines,
     iter_parquet_rows,
-    open_csv,
     read_json,
 )
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
+from vivant.benchmarks.mimic.table_rows import Row, iter_table_rows
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.files import write_jsonl
 from vivant.core.yaml_files import read_yaml
 
 _T = TypeVar("_T")
-Row = Mapping[str, Any]
 
 
 class MappedColumn(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -80,6 +79,10 @@ class MappedFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     file: str
     rows: str | None = None
     """In a JSON file: the path of the list of rows; default: the file is the list."""
+    encoding: str | None = None
+    """Of a CSV file, as Python names it; default: UTF-8, UTF-16 or Western European, as found."""
+    separator: str | None = None
+    """Of a CSV file; default: comma, semicolon, tab or bar, as found."""
     columns: dict[str, Source | list[Source]]
 
 
@@ -104,7 +107,20 @@ def read_mapping(path: Path) -> ColumnMapping:
         for field in block.columns if block else ():
             if field not in fields:
                 raise UsageError(f"{path}, {name}: {unknown_name_error('field', field, fields)}")
+        if block is not None:
+            _check_form(block, f"{path}, {name}")
     return mapped
+
+
+def _check_form(block: MappedFile, where: str) -> None:
+    if block.separator is not None and len(block.separator) != 1:
+        raise UsageError(f"{where}: separator is one character, not '{block.separator}'")
+    try:
+        codecs.lookup(block.encoding or "utf-8")
+    except LookupError:
+        raise UsageError(
+            f"{where}: no encoding is called '{block.encoding}'; try utf-8, utf-16, cp1252 …"
+        ) from None
 
 
 def convert_dataset(mapping: Path, out: Path) -> tuple[int, int]:
@@ -143,9 +159,14 @@ def map_videos(mapped: ColumnMapping, folder: Path) -> Iterator[MimicVideo]:
 def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
     """Place and fields of each row as they stand, unchecked; in place of a row that cannot be read, why."""
     file = folder / block.file
-    rows = (
-        _iter_rows(block, folder) if file.suffix.lower() not in (".jsonl", ".ndjson") else _iter_lines(file)
-    )
+    rows: Iterator[tuple[str, Row | DataError]]
+    if file.suffix.lower() in (".jsonl", ".ndjson"):
+        rows = _iter_lines(file)
+    elif file.suffix.lower() in (".csv", ".tsv"):
+        table = iter_table_rows(file, block.encoding, block.separator)
+        rows = ((f"{file}, row {number}", row) for number, row in table)
+    else:
+        rows = _iter_rows(block, folder)
     for where, row in rows:
         try:
             yield where, row if isinstance(row, DataError) else map_fields(block.columns, row, where)
@@ -392,7 +413,7 @@ def _iter_rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
     if kind == ".json":
         rows = _iter_json(file, block.rows)
     elif kind in (".csv", ".tsv"):
-        rows = _iter_csv(file)
+        rows = iter_table_rows(file, block.encoding, block.separator)
     elif kind in (".jsonl", ".ndjson"):
         rows = iter_json_lines(file, object)
     elif kind == ".parquet":
@@ -400,23 +421,11 @@ def _iter_rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
     else:
         raise DataError(f"{file}: rows are read from .csv, .tsv, .jsonl, .json and .parquet")
     for number, row in rows:
+        if isinstance(row, DataError):
+            raise row
         if not isinstance(row, Mapping):
             raise DataError(f"{file}, row {number}: not an object with fields")
         yield f"{file}, row {number}", row
-
-
-def iter_table(file: Path, encoding: str = "utf-8-sig") -> Iterator[Row]:
-    """The rows of a CSV, TSV or Parquet file as they stand."""
-    if file.suffix.lower() == ".parquet":
-        yield from iter_parquet_rows(file)
-    else:
-        for _, row in _iter_csv(file, encoding):
-            yield row
-
-
-def _iter_csv(file: Path, encoding: str = "utf-8-sig") -> Iterator[tuple[int, Any]]:
-    with open_csv(file, encoding) as text:
-        yield from enumerate(csv.DictReader(text, delimiter="\t" if file.suffix == ".tsv" else ","), 1)
 
 
 def _iter_json(file: Path, path: str | None) -> Iterator[tuple[int, Any]]:

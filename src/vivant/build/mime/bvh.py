@@ -1,7 +1,8 @@
 """BVH files in and out: motion capture from anywhere animates the same bodies, and our motions leave as BVH.
 
-`parse_bvh` takes a file as it stands (joints, offsets, channels in the order stated, frames) and refuses what
-is malformed by its line; `vivant.build.mime.retarget` then puts the motion on this package's skeleton.
+`parse_bvh` takes a file as it stands (joints, offsets, channels in the order stated, frames), refuses a malformed
+skeleton by its line and sets malformed frames aside; `vivant.build.mime.retarget` then puts the motion on this
+package's skeleton.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import Mask, describe_bad, hold_rows
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rotation import Array, from_euler, to_euler
 from vivant.build.mime.skeleton import JOINTS, PARENTS, Skeleton
@@ -49,6 +51,10 @@ class Bvh:
     source: str = "BVH"
     notes: tuple[str, ...] = ()
     """What of the file was set aside, in sentences."""
+    bad: Mask | None = None
+    """Frames that cannot be used, and hold the values of the nearest good one; none where it is left out."""
+    first: int = 1
+    """The number of its first frame in the file, where frames before it were cut off."""
 
     def globals(self) -> tuple[Array, Array]:
         """Positions (frames, joints, 3) and global rotations, in the file's own axes and unit."""
@@ -138,8 +144,9 @@ def parse_bvh(text: str, source: str = "BVH") -> Bvh:
     if split is None:
         raise tokens.fail("there is no MOTION part")
     width = sum(len(joint.channels) for joint in joints)
-    frame_time, values, notes = _motion(source, lines, split + 1, width)
-    return Bvh(tuple(joints), frame_time, values, source, notes)
+    places = any(name.endswith("position") for name in joints[0].channels)
+    frame_time, values, notes, bad = _motion(source, lines, split + 1, width, places=places)
+    return Bvh(tuple(joints), frame_time, values, source, notes, bad)
 
 
 def load_bvh(file: Path) -> Bvh:
@@ -218,10 +225,13 @@ def _channels(tokens: _Tokens, joint: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[float, Array, tuple[str, ...]]:
-    """The part after MOTION, and notes on it; `start` is the index of its first line.
+def _motion(
+    source: str, lines: list[str], start: int, width: int, *, places: bool
+) -> tuple[float, Array, tuple[str, ...], Mask]:
+    """The part after MOTION, notes on it, and its bad frames; `start` is the index of its first line.
 
     A recording that was cut short ends in a part of a row and states more frames than it has; what is whole is read.
+    Where the root has `places`, a row of zeros is one in which nothing was tracked.
     """
     rows = [(number, line.split()) for number, line in enumerate(lines[start:], start + 1) if line.strip()]
 
@@ -255,18 +265,40 @@ def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[floa
         notes.append(f"line {number}, the last, is cut off ({len(words)} of {width} values) and set aside")
     if count != len(frames) + len(notes):
         notes.append(f"line {rows[0][0]} states {count:g} frames and {len(frames)} are there, which are read")
-    values = np.empty((len(frames), width))
+    values = np.zeros((len(frames), width))
+    bad = np.zeros(len(frames), dtype=bool)
+    reasons = []
     for index, (number, words) in enumerate(frames):
-        if len(words) != width:
-            raise fail(number, f"{len(words)} values, but the channels ask for {width}")
-        try:
-            values[index] = [float(word) for word in words]
-        except ValueError:
-            raise fail(number, "a value is not a number") from None
-        if not np.all(np.isfinite(values[index])):
-            bad = words[int(np.flatnonzero(~np.isfinite(values[index]))[0])]
-            raise fail(number, f"frame {index + 1} holds {bad}, which is not a finite number")
-    return frame_time, values, tuple(notes)
+        reason = _read_row(words, values[index])
+        if not reason and places and index and not values[index].any():
+            reason = "every value is 0"
+        if reason:
+            bad[index] = True
+            reasons.append(f"line {number}: {reason}")
+    notes.extend(describe_bad(source, reasons, len(frames)))
+    return frame_time, hold_rows(values, bad), tuple(notes), bad
+
+
+def _read_row(words: list[str], row: Array) -> str:
+    """Fill a row of values; what keeps it from being used, or nothing."""
+    if len(words) != len(row):
+        return f"{len(words)} values, but the channels ask for {len(row)}"
+    try:
+        row[:] = [float(word) for word in words]
+    except ValueError:
+        word = next(word for word in words if not _is_number(word))
+        return f"'{word[:40]}' is not a number"
+    if not np.isfinite(row).all():
+        return f"it holds {words[int(np.argmin(np.isfinite(row)))]}, which is not a finite number"
+    return ""
+
+
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
 
 
 def write_bvh(motion: Motion, out: Path, skeleton: Skeleton | None = None) -> None:

@@ -149,10 +149,10 @@ def _speeds(motion: Motion) -> Array:
     return np.asarray(np.convolve(padded, np.ones(width) / width, mode="valid"))
 
 
-def find_ends(motion: Motion) -> tuple[int, int]:
+def find_ends(motion: Motion, source: str = "") -> tuple[int, int]:
     """The first frame of the action and the one after its last: still parts lie outside.
 
-    Raises a DataError where nothing moves at all.
+    Raises a DataError that names `source` where nothing moves at all.
     """
     speed = _speeds(motion)
     # A jittery recording is never quite still: what is slow beside its own quick parts counts as well.
@@ -160,8 +160,8 @@ def find_ends(motion: Motion) -> tuple[int, int]:
     moving = np.flatnonzero(speed > limit)
     if not len(moving):
         raise DataError(
-            f"{motion.name}: nothing moves faster than {STILL:g} m a second, so there is no action to find; --no-trim "
-            "keeps it whole"
+            f"{source or motion.name}: nothing moves faster than {STILL:g} m a second, so there is no action to find; "
+            "--no-trim keeps it whole"
         )
     margin = round(MARGIN * motion.fps)
     return max(0, int(moving[0]) - margin), min(len(motion), int(moving[-1]) + 1 + margin)
@@ -302,7 +302,7 @@ def clean(
 ) -> CleaningReport:
     """Cut, close and resample a motion; the report holds the result. Sliding is that before it is kept in place."""
     motion = retargeted.motion
-    start, end = find_ends(motion) if ends else (0, len(motion))
+    start, end = find_ends(motion, source) if ends else (0, len(motion))
     result = cut(motion, start, end)
     closed = None
     if loop:

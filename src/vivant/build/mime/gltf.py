@@ -10,11 +10,13 @@ import base64
 import binascii
 import json
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import describe_bad
 from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.recording import build_bvh
 from vivant.build.mime.rotation import Array, between, from_quaternion, to_quaternion, unit
@@ -44,6 +46,7 @@ class _Scene:
         if not version.startswith("2"):
             raise DataError(f"{file}: is glTF {version or 'of no version'}; only glTF 2 is read")
         self._buffers: dict[int, bytes] = {}
+        self._notes: list[str] = []
         self._nodes: list[dict[str, Any]] = self._document.get("nodes", [])
         self._parents = [-1] * len(self._nodes)
         for index, node in enumerate(self._nodes):
@@ -66,7 +69,8 @@ class _Scene:
         rotations = turned[:, columns] @ np.swapaxes(rest[columns], -1, -2)
         names = self._names(used)
         parents = [self._nearest(index, used) for index in used]
-        return build_bvh(names, parents, positions[:, columns], rotations, times.fps, str(self._file))
+        bvh = build_bvh(names, parents, positions[:, columns], rotations, times.fps, str(self._file))
+        return replace(bvh, notes=tuple(self._notes))
 
     def _choose(self, name: str | None) -> dict[str, Any]:
         animations: list[dict[str, Any]] = self._document.get("animations", [])
@@ -109,10 +113,17 @@ class _Scene:
             kind = sampler.get("interpolation", "LINEAR")
             if not len(keys) or np.any(np.diff(keys) <= 0) or not np.isfinite(keys).all():
                 raise DataError(f"{self._file}: key times of node {target['node']} do not rise")
-            if not np.isfinite(values).all():
-                raise DataError(f"{self._file}: a key of node {target['node']} is no finite number")
+            keys, values = self._drop_bad_keys(target["node"], keys, values)
             curves[target["node"], target["path"]] = _Curve(keys, values, kind, target["path"] == "rotation")
         return curves
+
+    def _drop_bad_keys(self, node: int, keys: Array, values: Array) -> tuple[Array, Array]:
+        """The keys whose values are finite: a curve bridges the others."""
+        rows = values.reshape(len(keys), -1)
+        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+        reasons = [f"key {key + 1} of node {node}: a value is no finite number" for key in bad.tolist()]
+        self._notes += describe_bad(str(self._file), reasons, len(keys), "keys")
+        return np.delete(keys, bad), np.delete(rows, bad, axis=0).reshape(-1, values.shape[1])
 
     def _times(self, channels: dict[tuple[int, str], _Curve]) -> _Times:
         keys = np.unique(np.concatenate([curve.keys for curve in channels.values()]).round(5))

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from vivant.build.mime.bad_frames import GAP, find_stretch
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted
@@ -30,8 +31,6 @@ from vivant.core.errors import DataError
 
 SURE = 0.3
 """Confidence below which a point counts as not seen."""
-GAP = 0.5
-"""Seconds without a point that are bridged; a longer gap of the whole body cuts the recording."""
 _SMOOTH = 0.06
 """Seconds: the width of the smoothing."""
 _NEEDED = tuple(f"{side}_{name}" for name in ("shoulder", "elbow", "hip") for side in ("left", "right"))
@@ -40,6 +39,13 @@ _STRAIGHT = 0.15
 _LENGTHS = {"shoulder-elbow": 0.28, "elbow-wrist": 0.255, "hip-knee": 0.42, "knee-ankle": 0.41}
 """Bones of the reference skeleton in metres, for depth from foreshortening."""
 _LEGS = ("knee", "ankle")
+_TILT = (4.0, 20.0)
+"""Degrees by which a body is out of balance towards or away from the camera: less is how people stand, more is no
+standing."""
+_BALANCE = 2.3
+"""Degrees by which the middle of a body's weight is ahead of its ankles."""
+_STRETCHED = 0.85
+"""Share of a leg's length that hip and ankle of somebody who stands are apart."""
 
 
 def lift_keypoints(keypoints: Keypoints, name: str) -> Retargeted:
@@ -51,6 +57,8 @@ def lift_keypoints(keypoints: Keypoints, name: str) -> Retargeted:
     if len(next(iter(points.values()))) < 2:
         raise DataError(f"{keypoints.source}: a body is seen in one frame only, so nothing moves")
     scale = _measure(keypoints.source, points)
+    if not keypoints.flat:
+        notes.extend(_level(points, scale))
     if keypoints.flat:
         _add_depth(points, scale)
         notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
@@ -75,7 +83,7 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     body = confidence[:, needed].mean(axis=1) >= SURE
     if not body.any():
         raise DataError(f"{keypoints.source}: shoulders, elbows and hips are never seen together")
-    start, end = _longest(body, round(GAP * keypoints.fps))
+    start, end = find_stretch(body, round(GAP * keypoints.fps))
     notes = []
     if (start, end) != (0, len(body)):
         notes.append(
@@ -111,15 +119,6 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     if keypoints.z_up and _mirrored(points):
         points = {point: place * [1.0, 1.0, -1.0] for point, place in points.items()}
     return points, notes
-
-
-def _longest(seen: NDArray[np.bool_], gap: int) -> tuple[int, int]:
-    """The longest stretch whose gaps are no longer than `gap`, first and after last."""
-    places = np.flatnonzero(seen)
-    breaks = np.flatnonzero(np.diff(places) > gap + 1)
-    starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(places) - 1]])
-    best = int(np.argmax(places[ends] - places[starts]))
-    return int(places[starts[best]]), int(places[ends[best]]) + 1
 
 
 def _fill(values: Array, sure: NDArray[np.bool_]) -> Array:
@@ -177,6 +176,32 @@ def _measure(source: str, points: dict[str, Array]) -> float:
             f"{source}: the lengths between the points are not a person's; is the layout another one?"
         )
     return scale
+
+
+def _level(points: dict[str, Array], scale: float) -> list[str]:
+    """Take the tilt of a camera, or of an estimator's depth, out: who stands is in balance over the feet on average."""
+    if not {f"{side}_{name}" for side in ("left", "right") for name in _LEGS} <= points.keys():
+        return []
+    shoulder, elbow, hip, knee, ankle = (
+        _middle(points, name) for name in ("shoulder", "elbow", "hip", "knee", "ankle")
+    )
+    length = scale * (_LENGTHS["hip-knee"] + _LENGTHS["knee-ankle"])
+    standing = np.linalg.norm(hip - ankle, axis=-1) > _STRETCHED * length
+    if standing.mean() < 0.5:
+        return []
+    # Shares of a body's weight: head and half of the trunk at the shoulders, arms, the rest of the trunk, the legs.
+    weight = 0.33 * shoulder + 0.1 * elbow + 0.25 * hip + 0.1 * (hip + knee) + 0.06 * (knee + ankle)
+    up = (weight - ankle)[standing].mean(axis=0)
+    tilt = float(np.degrees(np.arctan2(up[2], up[1]))) - _BALANCE
+    least, most = _TILT
+    if not least < abs(tilt) < most:
+        return []
+    level = about("X", -tilt).T
+    for name, place in points.items():
+        points[name] = place @ level
+    return [
+        f"turned by {abs(tilt):.0f}°: seen so, who stands would lean {'towards' if tilt > 0 else 'away from'} us"
+    ]
 
 
 def _add_depth(points: dict[str, Array], scale: float) -> None:

@@ -47,7 +47,7 @@ def read_people(
             except (TypeError, ValueError, KeyError, IndexError) as error:
                 bad.append(f"frame {number + 1}: {error}")
         crowd += len(people) > 1
-        chosen = _choose_person(people, last)
+        chosen = choose_person(people, last)
         frames.append(chosen)
         last = chosen if chosen is not None else last
     flat = all(frame is None or frame.points.shape[1] == 2 for frame in frames)
@@ -122,7 +122,8 @@ def _find_names(meta: dict[str, Any]) -> tuple[str, ...]:
     return tuple(_SAME.get(name, name) for name in ordered)
 
 
-def _choose_person(people: list[PoseFrame], last: PoseFrame | None) -> PoseFrame | None:
+def choose_person(people: list[PoseFrame], last: PoseFrame | None) -> PoseFrame | None:
+    """The one nearest to who was followed so far; at first the largest and surest."""
     if not people:
         return None
     if last is None:

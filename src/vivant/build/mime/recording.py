@@ -36,12 +36,12 @@ def read_recording(
     """A recording of any kind on our skeleton.
 
     Args:
-        file: Its suffix tells the kind: one of MOTION_FILES.
+        file: Its suffix tells the kind: one of MOTION_FILES. A folder of OpenPose's files is one recording.
         joints: Our joint → the file's, for names that are not known.
         animation: Which one of a glTF file, where it holds several.
         source_fps: The rate of a file that states none.
     """
-    kind = file.suffix.lower()
+    kind = ".json" if file.is_dir() else file.suffix.lower()
     if kind not in MOTION_FILES:
         raise UsageError(f"{file}: a motion is one of {', '.join(MOTION_FILES)}, not '{file.suffix}'")
     if animation is not None and kind not in GLTF_FILES:
@@ -54,6 +54,10 @@ def read_recording(
 
         if joints is not None:
             raise UsageError(f"{file}: --joints names joints of a skeleton; keypoints go by their layout")
+        if file.is_dir():
+            from vivant.build.mime.openpose import load_openpose
+
+            return lift_keypoints(load_openpose(file, source_fps), file.name)
         return lift_keypoints(load_keypoints(file, source_fps), file.stem)
     return retarget(_load_skeleton(file, kind, animation, source_fps), file.stem, joints)
 

@@ -34,7 +34,7 @@ def tell_unit(stature: float) -> str:
 
 
 def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int, int]]:
-    """The file without a T-pose that was put before or behind the motion, and how many frames that cuts."""
+    """The file without a T-pose that was put before or behind the motion, and how many good frames that cuts."""
     limit = len(bvh.values) // 4
     if limit < 1:
         return bvh, (0, 0)
@@ -52,7 +52,11 @@ def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int
     start, end = count(change), count(change[::-1])
     if not start and _zero_root(bvh):
         start = 1
-    return replace(bvh, values=bvh.values[start : len(bvh.values) - end]), (start, end)
+    kept = slice(start, len(bvh.values) - end)
+    if bvh.bad is None:
+        return replace(bvh, values=bvh.values[kept], first=start + 1), (start, end)
+    dropped = (int((~bvh.bad[:start]).sum()), int((~bvh.bad[kept.stop :]).sum()))
+    return replace(bvh, values=bvh.values[kept], bad=bvh.bad[kept], first=start + 1), dropped
 
 
 def _zero_root(bvh: Bvh) -> bool:

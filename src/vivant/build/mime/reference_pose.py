@@ -22,6 +22,8 @@ _LIMBS = (
 )
 _HINT = 0.03
 """Share of a bone's length by which the next one must lie aside to tell its twist."""
+_NODDING = 0.7
+"""Cosine of the angle by which a neck or head may be bent against the bone below it on average."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +134,10 @@ def _calibrate(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned: Ar
             base = _mean_relative(bases[last], joint_map[last], joint_map[joint], turned)
             own = own_direction(joint)
             pointed = _bone(bvh, joint, joint_map, positions, turned)
-            bases[joint] = base if pointed is None else between(base @ unit(own), unit(pointed)) @ base
+            # Nobody's head lies on its side all the time: there the end of the chain says nothing of the head.
+            if pointed is not None and np.dot(base @ unit(own), unit(pointed)) > _NODDING:
+                base = between(base @ unit(own), unit(pointed)) @ base
+            bases[joint] = base
     for side in ("Left", "Right"):
         for chain, anchor in _LIMBS:
             names = [side + bone for bone in chain if side + bone in joint_map]

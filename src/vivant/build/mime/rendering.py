@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,13 +19,15 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.plan_file import OwnAction, Specification
 from vivant.build.mime.rasterizer import Picture, Plane, to_picture
-from vivant.build.mime.recording import read_motion
+from vivant.build.mime.recording import read_motion, read_recording
 from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.scenes import draw_background, read_background
 from vivant.build.mime.take import Variation, vary
 from vivant.build.mime.video import crop_centre, frame_motion
 from vivant.core import randomness as chance
-from vivant.core.errors import UsageError
+from vivant.core.errors import DataError, UsageError
+
+logger = logging.getLogger("vivant")
 
 _BLEND = 0.3
 """Seconds in which the end of a repeated motion passes into its start."""
@@ -118,9 +121,21 @@ def load_renderer(spec: Specification) -> Renderer:
 
 def check_files(spec: Specification, root: Path) -> None:
     """Read every file that the plan names, so that a bad one is refused before hours of rendering."""
+    refused: dict[str, DataError] = {}
     for action in spec.cast:
-        if action.motion not in ACTIONS:
-            _read_recording(root / action.motion)
+        if action.motion in ACTIONS:
+            continue
+        try:
+            recording = read_recording(root / action.motion)
+        except DataError as error:
+            refused[action.motion] = error
+            continue
+        for note in recording.notes:
+            logger.warning("%s: %s", action.motion, note)
+    if refused:
+        first, *others = refused
+        also = f"; refused are also {', '.join(others)}" if others else ""
+        raise DataError(f"{refused[first]}{also}")
     for background in spec.backgrounds.values():
         read_background(root / background.file, spec.size)
     for avatar in spec.avatars.values():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import SHARE, bridge_frames, describe_bad, find_leaps
 from vivant.build.mime.bvh import Bvh, load_bvh
 from vivant.build.mime.joint_map import map_joints
 from vivant.build.mime.motion import Motion
@@ -102,8 +103,9 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     root = positions[:, joint_map["Hips"]] @ axes.T * scale
     motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
     refuse_inhuman(bvh, joint_map, reference, STATURE / scale, positions)
-    _refuse_nonsense(bvh, motion)
+    _refuse_fallen(bvh, motion)
     _refuse_swapped(bvh, joint_map, axes)
+    motion, notes = _bridge(bvh, motion)
     used = set(joint_map.values())
     return Retargeted(
         _settle(motion),
@@ -111,12 +113,12 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
         tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
         STATURE / scale,
         dropped,
-        bvh.notes,
+        (*bvh.notes, *notes),
     )
 
 
-def _refuse_nonsense(bvh: Bvh, motion: Motion) -> None:
-    """Refuse what no person does: it comes of channels in another order than stated, or of two units in one file."""
+def _refuse_fallen(bvh: Bvh, motion: Motion) -> None:
+    """Refuse somebody who stands on the head: it comes of channels in another order than stated."""
     positions, _ = forward(Skeleton(), motion.root, motion.rotations)
     upright = positions[:, INDEX["Head"], 1] - positions[:, INDEX["Hips"], 1]
     fallen = float(np.mean(upright < -_UPSIDE_DOWN))
@@ -125,13 +127,29 @@ def _refuse_nonsense(bvh: Bvh, motion: Motion) -> None:
             f"{bvh.source}: the head is below the hips in {fallen:.0%} of the frames; are the values in the "
             "order that CHANNELS states?"
         )
-    leaps = np.linalg.norm(np.diff(motion.root, axis=0), axis=1) / STATURE
-    if len(leaps) and leaps.max() > _LEAP:
-        frame = int(np.argmax(leaps)) + 1
+
+
+def _bridge(bvh: Bvh, motion: Motion) -> tuple[Motion, list[str]]:
+    """The motion without frames that the reader or a leap of the hips spoils, and notes on them.
+
+    Hips that leap again and again are refused: positions and rotations have changed places, or a file has two units.
+    """
+    bad = np.zeros(len(motion), dtype=bool) if bvh.bad is None else bvh.bad
+    motion, start, notes = bridge_frames(motion, bad, bvh.first)
+    leaps = find_leaps(motion.root, _LEAP * STATURE)
+    if leaps.mean() > SHARE:
+        sizes = np.linalg.norm(np.diff(motion.root, axis=0), axis=1) / STATURE
+        frame = int(np.argmax(sizes)) + bvh.first + start
         raise DataError(
-            f"{bvh.source}: the hips leap {leaps.max():.3g} body heights between frames {frame} and {frame + 1}; "
-            "are positions and rotations in the order that CHANNELS states, and in the unit of the offsets?"
+            f"{bvh.source}: the hips leap {sizes.max():.3g} body heights between frames {frame} and {frame + 1}, and "
+            f"{leaps.mean():.0%} of the frames lie apart from the rest (at most {SHARE:.0%} may); are positions and "
+            "rotations in the order that CHANNELS states, and in the unit of the offsets?"
         )
+    numbers = np.flatnonzero(leaps) + bvh.first + start
+    reasons = [f"frame {number}: the hips leap more than a body's height" for number in numbers]
+    notes += describe_bad(bvh.source, reasons, len(motion))
+    motion, _, bridged = bridge_frames(motion, leaps, bvh.first + start)
+    return motion, notes + bridged
 
 
 def _refuse_swapped(bvh: Bvh, joint_map: dict[str, int], axes: Array) -> None:

@@ -8,10 +8,12 @@ come out a little long or short, which the foot sliding of `clean` shows.
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import describe_bad, hold_rows
 from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.recording import build_bvh
 from vivant.build.mime.rotation import Array, unit
@@ -58,12 +60,14 @@ def load_smpl(file: Path, source_fps: float | None = None) -> Bvh:
         )
     fps = _rate(file, arrays, source_fps)
     turns = poses[:, : 3 * len(_ORDER)].reshape(frames, len(_ORDER), 3)
+    bad = np.zeros(frames, dtype=bool)
+    reasons: dict[int, str] = {}
     for name, values in (("poses", turns), ("trans", path)):
-        bad = ~np.isfinite(values.reshape(frames, -1)).all(axis=1)
-        if bad.any():
-            raise DataError(
-                f"{file}: row {int(np.argmax(bad)) + 1} of {name} holds a value that is no finite number"
-            )
+        for row in np.flatnonzero(~np.isfinite(values.reshape(frames, -1)).all(axis=1)).tolist():
+            bad[row] = True
+            reasons.setdefault(row, f"row {row + 1} of {name}: a value is no finite number")
+    notes = describe_bad(str(file), [reasons[row] for row in sorted(reasons)], frames)
+    turns, path = hold_rows(turns, bad), hold_rows(path, bad)
     names, parents, offsets = _skeleton()
     local = from_axis_angle(turns)
     turned, positions = np.empty_like(local), np.empty((frames, len(names), 3))
@@ -74,7 +78,8 @@ def load_smpl(file: Path, source_fps: float | None = None) -> Bvh:
         positions[:, index] = positions[:, parent] + turned[:, parent] @ offsets[index]
         turned[:, index] = turned[:, parent] @ local[:, index]
     axes = _up_axes(positions, names, stated_z=any(name in arrays for name in _RATES[:2]))
-    return build_bvh(names, parents, positions @ axes.T, axes @ turned, fps, str(file))
+    bvh = build_bvh(names, parents, positions @ axes.T, axes @ turned, fps, str(file))
+    return replace(bvh, notes=tuple(notes), bad=bad)
 
 
 def _read_arrays(file: Path) -> dict[str, Array]:

@@ -35,7 +35,7 @@ from vivant.build.mimic.items import ItemMaker
 from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.overlap import TextOverlap, find_overlaps
 from vivant.build.mimic.practice_items import RankingPractice, make_practice_items
-from vivant.build.mimic.rank_matching import VARIANT, RankMatcher
+from vivant.build.mimic.rank_matching import VARIANT, PopularityScores, RankMatcher
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.tasks import read_bench_videos
@@ -49,7 +49,7 @@ STEP = "audit"
 REPORT = "audit.json"
 VARIANT_ITEMS = f"items-{VARIANT}.jsonl"
 _DEALERS = 2
-"""Classifiers that learn, one after another, from options dealt by those before."""
+"""Classifiers that deal: the second learns from what the first has dealt. A third found nothing more."""
 
 
 class TaskAudit(Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ def audit(
         "redraw": redraw,
         "drop": drop,
     }
-    with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=3, force=force) as step:
+    with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=4, force=force) as step:
         if not step.done:
             _audit(work, settings, progress, step, redraw, drop, VectorStore(work, progress, encoder))
     return step
@@ -196,16 +196,14 @@ class _Auditor:
     def draw_matched(self, maker: ItemMaker, practice: RankingPractice) -> tuple[TaskAudit, int]:
         """Comment popularity with matched options, judged by a classifier that learnt from such options elsewhere."""
         slack = self._settings.rank_slack
-        dealers = [OptionClassifier(practice.make_dealing())]
-
-        def score(text: str) -> float:
-            return sum(dealer.score(text) for dealer in dealers)
-
+        dealt = practice.make_dealing()
+        scores = PopularityScores(dealt)
+        scores.add(OptionClassifier(dealt))
         # What a classifier finds in options that the first has dealt, the next one deals with.
-        while len(dealers) <= _DEALERS:
-            dealers.append(OptionClassifier(practice.make_dealing(RankMatcher(score, slack))))
-        self.matched_judge = OptionClassifier(practice.make_judging(RankMatcher(score, slack)))
-        items = maker.make(OWN, 0, RankMatcher(score, slack)).items
+        while len(scores) < _DEALERS:
+            scores.add(OptionClassifier(practice.make_dealing(RankMatcher(scores, slack))))
+        self.matched_judge = OptionClassifier(practice.make_judging(RankMatcher(scores, slack)))
+        items = maker.make(OWN, 0, RankMatcher(scores, slack)).items
         return self.look_at(items, self.matched_judge), self.matched_judge.practised
 
     def draw_again(self, maker: ItemMaker, task: str, first: TaskAudit) -> tuple[TaskAudit, int]:

@@ -17,6 +17,9 @@ from vivant.build.mimic.video_records import read_video_records
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.randomness import derive_seed, sample_ids
 
+_POPULAR = 5
+"""So many of a video's most-liked comments show what well-liked ones are like."""
+
 
 def make_practice_items(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress
@@ -41,19 +44,24 @@ class RankingPractice:
         ranked = _list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
         drawn = sample_ids(ranked, 2 * settings.audit.practice, settings.seed, "ranking")
         shuffled = sorted(drawn, key=lambda ref: (derive_seed(settings.seed, "ranking half", ref), ref))
-        self._makers = []
-        for half in (shuffled[::2], shuffled[1::2]):
-            with connect(work, settings.memory, settings.workers) as connection:
-                videos = list(read_video_records(connection, work, TRAIN, alone, half))
-            self._makers.append(ItemMaker(videos, alone, settings.seed, None))
+        dealing, judging = shuffled[::2], shuffled[1::2]
+        with connect(work, settings.memory, settings.workers) as connection:
+            videos = list(read_video_records(connection, work, TRAIN, alone, judging))
+            self._judging = ItemMaker(videos, alone, settings.seed, None)
+            videos = list(read_video_records(connection, work, TRAIN, alone, dealing))
+        first, *others = alone.ranks
+        self._dealing = [
+            ItemMaker(videos, msgspec.structs.replace(alone, ranks=(rank, *others)), settings.seed, None)
+            for rank in range(first, min(first + _POPULAR, others[0]))
+        ]
 
     def make_dealing(self, matcher: RankMatcher | None = None) -> tuple[MimicItem, ...]:
-        """For those that deal."""
-        return self._makers[0].make(OWN, 0, matcher).items
+        """For those that deal; the next-best comments serve as right ones too, for there is more to learn from then."""
+        return tuple(item for maker in self._dealing for item in maker.make(OWN, 0, matcher).items)
 
     def make_judging(self, matcher: RankMatcher | None = None) -> tuple[MimicItem, ...]:
         """For the one that judges: made by the rule whose items it will see."""
-        return self._makers[1].make(OWN, 0, matcher).items
+        return self._judging.make(OWN, 0, matcher).items
 
 
 def _sample_practice(work: Path, settings: PipelineSettings) -> list[str]:

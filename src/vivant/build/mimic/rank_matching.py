@@ -2,48 +2,95 @@
 
 As published, the options have ranks 1, 10, 50 and 100. The comment that most people like was often written early, is
 longer and worded like well-liked comments, so that part of the answer can be guessed. The variant `matched` takes wrong
-options from near those ranks (`audit.rank_slack`). Of each rank's comments those stay that are nearest to the right one
-in length, style, age and time since upload. Of these one is dealt out such that by each measure (length, time, what a
-classifier makes of the words, likeness to the others) the right one comes first, second, third and last equally often
-in all: what cannot be chosen under one video is made up for under others.
+options from near those ranks (`audit.rank_slack`). Of each rank's comments those stay that classifiers think as popular
+as the right one, and that are near it in length, style, age and time since upload. Of these one is dealt out such that
+by each measure (length, time, what each classifier makes of the words, likeness to the others) the right one comes
+first, second, third and last equally often in all: what cannot be chosen under one video is made up for under others.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.format import Comment, MimicVideo
+from vivant.benchmarks.mimic.format import Comment, MimicItem, MimicVideo
 from vivant.build.mimic.style import measure_styles
 from vivant.metrics.text import normalise_text
 
 VARIANT = "matched"
 _OPTIONS = 4
-_OFFERED = 10
+_OFFERED = 6
 """Of those that may stand for a rank, so many are weighed: the nearest to the right one."""
+_STYLE_WEIGHT = 0.1
+"""What a difference in style weighs beside a standard deviation of a classifier's score."""
 _TIME_WEIGHT = 0.5
 """What a factor of e in age, or in time since upload, weighs beside differences in style."""
+_SPREAD_TEXTS = 4000
 Floats = NDArray[np.float64]
 RankedComment = tuple[int, Comment]
+
+
+class TextClassifier(Protocol):
+    """Says how much a text is worded like right answers."""
+
+    def score(self, text: str) -> float:
+        """Higher for texts that are."""
+        ...
+
+
+class PopularityScores:
+    """What classifiers make of a text's words: higher for texts worded like right answers, in standard deviations.
+
+    Args:
+        practice: Questions whose options show how far scores are spread.
+    """
+
+    def __init__(self, practice: Sequence[MimicItem]) -> None:
+        texts = (option.text for item in practice for option in item.options)
+        self._texts = list(islice(texts, _SPREAD_TEXTS))
+        self._classifiers: list[TextClassifier] = []
+        self._spreads: list[float] = []
+        self._known: dict[str, Floats] = {}
+
+    def __len__(self) -> int:
+        return len(self._classifiers)
+
+    def add(self, classifier: TextClassifier) -> None:
+        """One more opinion."""
+        spread = float(np.std([classifier.score(text) for text in self._texts])) if self._texts else 0.0
+        self._classifiers.append(classifier)
+        self._spreads.append(spread or 1.0)
+        self._known.clear()
+
+    def get(self, text: str) -> Floats:
+        """One score a classifier."""
+        scores = self._known.get(text)
+        if scores is None:
+            pairs = zip(self._classifiers, self._spreads, strict=True)
+            scores = np.round([classifier.score(text) / spread for classifier, spread in pairs], 9)
+            self._known[text] = scores
+        return scores
 
 
 class RankMatcher:
     """Deals wrong options that match the right one. One matcher deals a whole task: it keeps count.
 
     Args:
-        score: A classifier's score of a text; higher for texts worded like right answers.
+        scores: What classifiers think of texts.
         slack: How far a rank may be from the asked one, as a share of it.
     """
 
-    def __init__(self, score: Callable[[str], float], slack: float) -> None:
-        self._score = score
+    def __init__(self, scores: PopularityScores, slack: float) -> None:
+        self._scores = scores
         self._slack = slack
-        self._dealt = np.zeros((4, _OPTIONS), np.int64)
-        """How often the right one had each place by length, score, time and likeness."""
+        self._dealt = np.zeros((3 + len(scores), _OPTIONS), np.int64)
+        """How often the right one had each place by length, time, each score, and likeness."""
 
     def choose(
         self,
@@ -77,8 +124,10 @@ class RankMatcher:
     def _match(
         self, line: MimicVideo, liked: Sequence[Comment], key: Comment, fit: list[RankedComment]
     ) -> list[RankedComment]:
-        """Those nearest to the right one in style, age and time since upload."""
-        rows = _describe([key, *(comment for _, comment in fit)], line, liked)
+        """Those nearest to the right one in what classifiers think, in style, age and time since upload."""
+        comments = [key, *(comment for _, comment in fit)]
+        scores = np.stack([self._scores.get(comment.text) for comment in comments])
+        rows = np.hstack([scores, _STYLE_WEIGHT * _describe(comments, line, liked)])
         distance = np.round(np.abs(rows[1:] - rows[0]).sum(axis=1), 9)
         return [fit[place] for place in np.argsort(distance, kind="stable")[:_OFFERED]]
 
@@ -93,8 +142,8 @@ class RankMatcher:
         )
         values = [
             np.array([float(len(comment.text)) for comment in comments]),
-            np.array([round(self._score(comment.text), 9) for comment in comments]),
             _hours_since(comments, line.uploaded),
+            *np.stack([self._scores.get(comment.text) for comment in comments]).T,
         ]
         places = [np.sum([value[grid] > value[0] for grid in grids], axis=0) for value in values]
         styles = measure_styles([comment.text for comment in comments])

@@ -25,6 +25,7 @@ class IllustratedModel(Model):
         self.capabilities = writer.capabilities
         self.limits = writer.limits
         self.thinking = writer.thinking
+        self.untold = writer.untold
         self.is_local = writer.is_local
         self.cacheable = writer.cacheable and generator.cacheable
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, generator.caveat) if caveat)

@@ -54,7 +54,7 @@ def describe_findings(data: ReportData) -> list[str]:
     sentences += [*_describe_people(data), *_advise(data), *_describe_strongest_baseline(data)]
     if not any(entry for entry in data.matrix.entries if not entry.is_contestant):
         sentences.append(
-            "No baseline was run. `--control blind` and `--model random` show what these scores are worth."
+            "No baseline was run. --control blind and --model random show what these scores are worth."
         )
     return sentences[:_MOST_SENTENCES]
 
@@ -167,6 +167,14 @@ def _describe_tasks(data: ReportData, benchmark: str, tasks: Sequence[str]) -> s
     undecided: list[str] = []
     at_chance: list[str] = []
     unbeaten: list[str] = []
+    rivals_named = [
+        name
+        for name, present in (
+            ("guessing", all(data.chance_level(task) is not None for task in tasks)),
+            ("every baseline", all(_split_leads(data, task)[1] for task in tasks)),
+        )
+        if present
+    ]
     compared = False
     for task in tasks:
         best = data.best(task)
@@ -198,13 +206,18 @@ def _describe_tasks(data: ReportData, benchmark: str, tasks: Sequence[str]) -> s
         only = [row for task in tasks if (row := data.best(task)) is not None and row.value is not None]
         values = [row.value or 0.0 for row in only]
         text += f"{data.names[only[0].run]} scores between {min(values):.1f} and {max(values):.1f}"
-    return f"{text}. {_describe_weak_tasks(at_chance, unbeaten, tasks)}"
+    return f"{text}. {_describe_weak_tasks(at_chance, unbeaten, tasks, rivals_named)}".rstrip()
 
 
-def _describe_weak_tasks(at_chance: Sequence[str], unbeaten: Sequence[str], tasks: Sequence[str]) -> str:
-    """Where the best model may be guessing, and where it is above guessing, but perhaps not above a baseline."""
+def _describe_weak_tasks(
+    at_chance: Sequence[str], unbeaten: Sequence[str], tasks: Sequence[str], measured: Sequence[str]
+) -> str:
+    """Where the best model may be guessing, and where it is above guessing, but perhaps not above a baseline.
+
+    `measured` is what it was held against on every task: nothing is said to be beaten that was not there.
+    """
     if not at_chance and not unbeaten:
-        return "The best model beats guessing and every baseline on all of them."
+        return f"The best model beats {' and '.join(measured)} on all of them." if measured else ""
     sentences = []
     pronoun = "that task" if len(at_chance) == 1 else "those"
     for own, rival, advice in (

@@ -22,6 +22,7 @@ def describe_limits(data: ReportData) -> list[str]:
     return [
         *data.unscored,
         *_unfinished_runs(data),
+        *_notes_of_imports(data),
         *_missing_replies(data),
         *_undecided_leads(data),
         *_runs_at_chance(data),
@@ -44,6 +45,19 @@ def _unfinished_runs(data: ReportData) -> list[str]:
                 "and what was answered first need not be like the rest."
             )
     return sentences
+
+
+def _notes_of_imports(data: ReportData) -> list[str]:
+    """What imports say of their files, above all samples without a prediction; what only one says comes first."""
+    names_by_note: dict[str, list[str]] = {}
+    for run in data.runs:
+        if run.manifest.origin == "import":
+            for note in run.manifest.notes:
+                names_by_note.setdefault(note, []).append(run.name)
+    return [
+        f"{names[0] if len(names) == 1 else f'{len(names)} imported runs'}: {note}."
+        for note, names in sorted(names_by_note.items(), key=lambda entry: len(entry[1]))
+    ]
 
 
 def _missing_replies(data: ReportData) -> list[str]:

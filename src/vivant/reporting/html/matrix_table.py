@@ -14,6 +14,8 @@ from vivant.reporting.score_matrix import MatrixEntry, MatrixTask, ScoreMatrix
 
 _MOST_ENTRIES, _MOST_TASKS = 7, 12
 """Up to so many, tasks stand below each other; else models do."""
+_SCREEN = 8
+"""Rows that leave room for sentences on a screen."""
 _WIDTH = 64.0
 
 
@@ -56,6 +58,11 @@ class MatrixBlock(Struct, frozen=True, kw_only=True):
     columns: tuple[MatrixHead, ...]
     rows: tuple[MatrixLine, ...]
     notes: tuple[str, ...]
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether what follows it would not be on the first screen."""
+        return len(self.rows) > _SCREEN
 
 
 def build_matrix_block(matrix: ScoreMatrix, best: set[tuple[str, str]]) -> MatrixBlock:
@@ -138,7 +145,11 @@ def _make_cell(entry: MatrixEntry, task: MatrixTask, best: set[tuple[str, str]])
 
 def _warn(row: Row) -> str:
     """What is missing or could not be read, where it is more than nothing."""
-    counts = (("failed", row.errors), ("cut off", row.truncated), ("unread", row.unparsed))
+    counts = (
+        ("error" if row.errors == 1 else "errors", row.errors),
+        ("truncated", row.truncated),
+        ("unparsed", row.unparsed),
+    )
     return ", ".join(f"{count:,} {name}" for name, count in counts if count)
 
 

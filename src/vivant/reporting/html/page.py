@@ -74,7 +74,7 @@ def build_report(
         ),
         Section(
             "failures",
-            "Errors and unread answers",
+            "Errors and unparsed replies",
             sections.build_failures(data),
             summary="what has no score, and how the others were read",
         ),
@@ -154,7 +154,10 @@ def _subtitle(data: ReportData) -> str:
 
 
 def _build_summary(data: ReportData) -> list[Block]:
-    """The first screen: what was compared, the matrix, what to take from it, what cannot be concluded."""
+    """The first screen: what was compared, the matrix, what to take from it, what cannot be concluded.
+
+    A matrix that fills the screen by itself comes after the sentences.
+    """
     best = _list_leaders(data)
     columns: list[list[Block]] = [
         [Heading("What to take from it"), BulletList(describe_findings(data), "found")]
@@ -165,11 +168,9 @@ def _build_summary(data: ReportData) -> list[Block]:
     if limits[_LIMITS:]:
         more = limits[_LIMITS:]
         columns[-1].append(Details(f"{len(more)} more", [BulletList(more, "doubts")]))
-    return [
-        Paragraph(describe_comparison(data), css_class="compared"),
-        build_matrix_block(data.matrix, best),
-        SideBySide(columns),
-    ]
+    matrix, sentences = build_matrix_block(data.matrix, best), SideBySide(columns)
+    compared = Paragraph(describe_comparison(data), css_class="compared")
+    return [compared, sentences, matrix] if matrix.is_tall else [compared, matrix, sentences]
 
 
 def _list_leaders(data: ReportData) -> set[tuple[str, str]]:

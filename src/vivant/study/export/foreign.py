@@ -37,6 +37,7 @@ def _describe_attention(judgements: Sequence[StudyJudgement]) -> dict[str, Any]:
         "plays": last.plays,
         "away": sum(page.away for page in pages),
         "leaves": sum(page.leaves for page in pages),
+        "late": any(page.late for page in judgements),
     }
 
 

@@ -80,6 +80,7 @@ def write_parquet(path: Path, values: Values, study: Study) -> None:
         "away": polars.Float64,
         "complete": polars.Boolean,
         "check": polars.Boolean,
+        "late": polars.Boolean,
         "shown": polars.List(polars.Int64),
     }
     scores = {f"score_{criterion.name}" for criterion in study.criteria}

@@ -58,11 +58,14 @@ class AnnotatorStatistics(Struct, frozen=True, kw_only=True):
     p_same: float | None = None
     """How often the most frequent place or answer would be as frequent by chance, after Holm's correction."""
     unwatched: int = 0
-    """Items whose videos were not played to their end, or of which that is not confirmed."""
+    """Items whose videos were not played to their end, or of which that is not confirmed; where that is not asked for,
+    items whose videos were never started."""
     leaves: float = 0.0
     """How often an item's page was left, on average."""
     away: float = 0.0
     """Share of the time during which the page was left."""
+    late: int = 0
+    """Items with an answer that came after the time was up."""
     signs: tuple[str, ...] = ()
     excluded: str = ""
 
@@ -92,7 +95,7 @@ def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStati
     outcomes = {name: _compare(by_person[name], answer_counts) for name in names}
     times = _median_seconds(judgements)
     passed = _count_checks(collected)
-    attention = _measure_attention(judgements)
+    attention = _measure_attention(judgements, watch_whole=collected.loaded.study.watch_whole)
     ranks = compute_rank_tests(collected, judgements) if collected.loaded.study.kind in RATED else None
     matches = sum(sum(outcome.alike) for outcome in outcomes.values())
     compared = sum(len(outcome.alike) for outcome in outcomes.values())
@@ -127,7 +130,7 @@ def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStati
             excluded=_exclusion_reason(collected, name),
             **attention.get(name, {}),
         )
-        rows.append(_add_signs(statistics, usual))
+        rows.append(_add_signs(statistics, usual, watch_whole=collected.loaded.study.watch_whole))
     return rows
 
 
@@ -136,7 +139,9 @@ def _exclusion_reason(collected: StudyResults, name: str) -> str:
     return person.excluded if person is not None else ""
 
 
-def _add_signs(statistics: AnnotatorStatistics, usual: float | None) -> AnnotatorStatistics:
+def _add_signs(
+    statistics: AnnotatorStatistics, usual: float | None, *, watch_whole: bool
+) -> AnnotatorStatistics:
     signs: list[str] = []
     # Not above chance, and below the others: with either alone, few answers or hard items would mark anybody.
     if (
@@ -150,9 +155,12 @@ def _add_signs(statistics: AnnotatorStatistics, usual: float | None) -> Annotato
     if statistics.seconds is not None and usual is not None and statistics.seconds < FAST * usual:
         signs.append(f"fast: {statistics.seconds:.1f} s, usual {usual:.1f} s")
     if statistics.unwatched:
-        signs.append(f"{statistics.unwatched} of {statistics.items} items not watched whole")
+        how = "not watched whole" if watch_whole else "never played"
+        signs.append(f"{statistics.unwatched} of {statistics.items} items {how}")
     if statistics.away > MUCH_AWAY:
         signs.append(f"away {statistics.away:.0%} of the time, {statistics.leaves:.1f} times an item")
+    if statistics.late:
+        signs.append(f"{statistics.late} of {statistics.items} items answered late")
     if statistics.p_same is not None and statistics.p_same < LEVEL:
         signs.append("always the same")
     return msgspec.structs.replace(statistics, signs=tuple(signs))
@@ -264,17 +272,28 @@ def upper_tail(chances: Sequence[float], hits: int) -> float:
     return min(1.0, float(ways[hits]))
 
 
-def _measure_attention(judgements: Sequence[StudyJudgement]) -> dict[str, dict[str, Any]]:
-    """What is known of each person's watching and of pages left open, by field of `AnnotatorStatistics`."""
+def _measure_attention(
+    judgements: Sequence[StudyJudgement], *, watch_whole: bool
+) -> dict[str, dict[str, Any]]:
+    """What is known of each person's watching and of pages left open, by field of `AnnotatorStatistics`.
+
+    Where videos need not be watched whole, only those that were never started count as unwatched.
+    """
     pages: dict[str, dict[tuple[str, str], StudyJudgement]] = defaultdict(dict)
     for judgement in judgements:
         pages[judgement.annotator][judgement.item, judgement.page] = judgement
     result: dict[str, dict[str, Any]] = {}
     for name, visited in pages.items():
-        unwatched = {item for (item, _), page in visited.items() if page.watched in ("part", "unconfirmed")}
+        unwatched = {
+            item
+            for (item, _), page in visited.items()
+            if page.watched in ("part", "unconfirmed")
+            and (watch_whole or (page.watched == "part" and not page.plays))
+        }
         seconds = sum(page.seconds or 0.0 for page in visited.values())
         result[name] = {
             "unwatched": len(unwatched),
+            "late": len({item for (item, _), page in visited.items() if page.late}),
             "leaves": sum(page.leaves for page in visited.values()) / len({item for item, _ in visited}),
             "away": min(1.0, sum(page.away for page in visited.values()) / seconds) if seconds else 0.0,
         }

@@ -179,7 +179,15 @@ class AdminPages:
         item = items[int(number)]
         lines = [line for line in self._store.judgements() if line.item == item.id]
         files = {media.file: index for index, media in reversed(list(enumerate(list_media(item))))}
-        return self._render(request, "admin_item.html", item=item, number=number, files=files, lines=lines)
+        return self._render(
+            request,
+            "admin_item.html",
+            item=item,
+            number=number,
+            files=files,
+            lines=lines,
+            describe=self._describe_answer,
+        )
 
     def show_media(self, request: Request) -> Response:
         """A file of an item."""
@@ -201,7 +209,31 @@ class AdminPages:
         if person is None:
             raise PageRefusedError(404, "not_found")
         lines = list(self._store.judgements(name))
-        return self._render(request, "admin_person.html", person=person, lines=lines)
+        about = {}
+        for question in self._context.study.questions:
+            answer = person.answers.get(question.name)
+            chosen = question.choices[answer] if question.choices and isinstance(answer, int) else None
+            if answer is not None:
+                about[question.name] = next(iter(chosen.values())) if chosen else answer
+        return self._render(
+            request,
+            "admin_person.html",
+            person=person,
+            about=about,
+            lines=lines,
+            describe=self._describe_answer,
+        )
+
+    def _describe_answer(self, line: StudyJudgement) -> str:
+        """An answer as it is read: the option's text, names with their values, spans of seconds."""
+        answer, item = line.answer, self._context.items.get(line.item)
+        if line.page == "choose" and isinstance(answer, int) and item is not None:
+            return f"{answer} {item.options[answer]}" if answer < len(item.options) else str(answer)
+        if isinstance(answer, dict):
+            return ", ".join(f"{name}: {value}" for name, value in answer.items())
+        if isinstance(answer, list):
+            return ", ".join(f"{start}–{end} s" for start, end in answer)
+        return "" if answer is None else str(answer)
 
     # ── acting ──
 

@@ -138,7 +138,7 @@ class StudyContext:
         t = self.texts[self.language(request, language)]
         return self.page(
             request, "notice.html", language=language, status=status, heading=t(f"{what}_title"),
-            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", "code": "", **values},
+            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", "code": "", "advice": "", **values},
         )  # fmt: skip
 
     def render(self, request: Request, template: str, **values: Any) -> str:

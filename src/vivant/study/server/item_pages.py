@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from vivant.study.attention import passes_check
-from vivant.study.design import PAGES, StudyItem, StudyMedia
+from vivant.study.design import PAGES, Page, StudyItem, StudyMedia
 from vivant.study.loading import list_media
 from vivant.study.server import forms, media
 from vivant.study.server.context import translate
@@ -17,6 +17,7 @@ from vivant.study.server.pages import CurrentItem, show_current, translate_item
 from vivant.study.server.sessions import SessionPages
 from vivant.study.store import answers, attendance, people
 from vivant.study.store.answers import ParticipantState, PlaybackTimes, StalePageError
+from vivant.study.store.expiry import LatePage, save_late_answers
 from vivant.study.store.finished import load_finished
 from vivant.web.security import same_secret
 
@@ -63,10 +64,32 @@ class ItemPages(SessionPages):
                 answers.save_answers(self._store, self._study, participant, read)
             )
         except StalePageError:
-            return JSONResponse({"saved": False, "why": "gone"}, 409)
+            if not await self._save_late(participant, message.page, message.fields):
+                return JSONResponse({"saved": False, "why": "gone"}, 409)
         except forms.IncompleteError as error:
             return JSONResponse({"saved": False, "why": error.reason}, 422)
         return _saved()
+
+    async def _save_late(self, participant: int, name: str, fields: dict[str, str]) -> bool:
+        """Keep answers to a page whose time was up before they came; whether there was such a page."""
+
+        def find(state: ParticipantState) -> tuple[int, Page]:
+            match = self._context.tokens.find_page(participant, name, state.ids, PAGES[self._study.kind])
+            if match is None:
+                raise StalePageError
+            return match
+
+        def read(late: LatePage) -> dict[str, Any]:
+            return forms.read_answers(
+                self._study, self._item(late.item), late.page, late.order, fields, complete=False
+            )
+
+        job = save_late_answers(self._store, self._study, participant, find, read)
+        try:
+            await self._database.write_async(job)
+        except (StalePageError, forms.ForgedError, forms.IncompleteError):
+            return False
+        return True
 
     async def answer(self, request: Request, fields: dict[str, str]) -> Response:
         """The page is answered; a second click changes nothing."""
@@ -85,6 +108,7 @@ class ItemPages(SessionPages):
                 answers.finish_page(self._store, self._study, participant, read, self._context.items)
             )
         except StalePageError:
+            await self._save_late(participant, hidden["page"], others)
             return self._redirect()
         except forms.IncompleteError as error:
             return await show_current(

@@ -18,6 +18,7 @@ from vivant.study.server.errors import PageRefusedError
 from vivant.study.server.interface import InterfaceTexts
 from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import GRACE, CurrentPage, ParticipantState, StalePageError
+from vivant.study.store.expiry import close_expired
 from vivant.study.store.store import get_setting
 
 
@@ -162,7 +163,7 @@ async def show_current(
         try:
             if remaining is not None and remaining < -GRACE:
                 await context.store.database.write_async(
-                    answers.close_expired(context.store, context.study, item, participant, current.assignment)
+                    close_expired(context.store, context.study, item, participant, current.assignment)
                 )
                 expired = True
                 continue
@@ -226,9 +227,12 @@ async def show_ending(
         ids = context.platform_ids(request)
         back = fill_return(back, ids, row.annotator if row is not None else "")
     link = back.url if back else ""
+    # Whoever has nothing to hand in is told so: else the platform waits for them.
+    handed_in = back is not None or platform is None or outcome == "completed"
     return context.notice(
         request, "done" if outcome == "completed" else outcome, language=t.language, link=link,
-        link_text=t("done_link") if link else "", code=back.code if back else "", **values,
+        link_text=t("done_link") if link else "", code=back.code if back else "",
+        advice="" if handed_in else t("return_task"), **values,
     )  # fmt: skip
 
 

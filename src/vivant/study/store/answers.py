@@ -228,7 +228,7 @@ def _load_earlier(connection: Connection, assignment: int) -> str:
     return "" if row is None else str(row[1] or "")
 
 
-def _lock(connection: Connection, participant: int, study: Study) -> ParticipantState:
+def lock_participant(connection: Connection, participant: int, study: Study) -> ParticipantState:
     """The participant's state, with nobody else writing to it meanwhile."""
     if connection.dialect.name != "sqlite":
         connection.execute(_LOCK, {"participant_id": participant})
@@ -296,7 +296,7 @@ def finish_page(
         failures = 0
         if closes_item and (item := items[current.item]).check and item.expected:
             failures = _count_failures(connection, participant, current.assignment, item)
-        _close(connection, study, state, (page,), now)
+        close_pages(connection, study, state, (page,), now)
         return FinishedPage(current.assignment, current.item, closes_item, failures)
 
     return job
@@ -314,7 +314,7 @@ def _count_failures(connection: Connection, participant: int, assignment: int, i
 def _save(
     connection: Connection, store: StudyStore, study: Study, participant: int, read: Read
 ) -> tuple[ParticipantState, Page, float]:
-    state = _lock(connection, participant, study)
+    state = lock_participant(connection, participant, study)
     answers = read(state)
     current = state.current
     if current is None:
@@ -332,7 +332,7 @@ def lock_assignment(
     connection: Connection, store: StudyStore, study: Study, participant: int, assignment: int
 ) -> tuple[ParticipantState, CurrentPage, float]:
     """The participant's state, the open page and the time; an error where another item is open."""
-    state = _lock(connection, participant, study)
+    state = lock_participant(connection, participant, study)
     if state.current is None or state.current.assignment != assignment:
         raise StalePageError
     return state, state.current, store.clock()
@@ -344,35 +344,10 @@ def note_activity(connection: Connection, state: ParticipantState, now: float) -
         keep_alive(connection, state.participant.id, now)
 
 
-def close_expired(
-    store: StudyStore, study: Study, item: StudyItem, participant: int, assignment: int
-) -> Job[None]:
-    """Close an item whose time is up. What was saved stands; what was not is kept as no answer."""
-
-    def job(connection: Connection) -> None:
-        state, current, now = lock_assignment(connection, store, study, participant, assignment)
-        seconds = remaining_time(store, study, current, now)
-        if seconds is None or seconds > -GRACE:
-            raise StalePageError
-        pages = PAGES[study.kind]
-        remaining = pages[pages.index(current.page) :]
-        by_part = PAGES[study.kind][0] in ("rate", "comments")
-        parts = [part.id for part in item.parts] if by_part else [""]
-        for page in remaining:
-            missing = [part for part in parts if page != current.page or part not in current.answers]
-            for part in missing:
-                _ANSWER.change(
-                    connection, assignment_id=assignment, page_name=page, part_id=part, new_answer=None,
-                    order=current.order, now=now, elapsed=None,
-                )  # fmt: skip
-        _close(connection, study, state, remaining, now)
-
-    return job
-
-
-def _close(
+def close_pages(
     connection: Connection, study: Study, state: ParticipantState, pages: Iterable[Page], now: float
 ) -> None:
+    """Close pages of the current item; with the last page the item, with the last item the study."""
     current = state.current
     assert current is not None
     for page in pages:

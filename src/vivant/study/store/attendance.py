@@ -73,7 +73,8 @@ def record_playback(
         assignment: the item's place.
         media: the file's number in the item.
         what: what happened.
-        seconds: played since the last report. No more counts than the time since the first start.
+        seconds: played since the last report. No more counts than the time since the file was fetched or first
+            started: over a slow connection the report of the start comes late.
     """
 
     def job(connection: Connection) -> PlaybackTimes:
@@ -105,7 +106,8 @@ def record_fetch(store: StudyStore, assignment: int, media: int) -> Job[None]:
 def _add_report(times: PlaybackTimes, what: str, seconds: float, now: float) -> PlaybackTimes:
     played = times.played or 0.0
     if what in ("playing", "ended") and times.started is not None:
-        played = min((times.played or 0.0) + max(0.0, seconds), max(0.0, now - times.started) * SPEED)
+        since = min(times.started, times.started if times.fetched is None else times.fetched)
+        played = min(played + max(0.0, seconds), max(0.0, now - since) * SPEED)
     return PlaybackTimes(
         fetched=times.fetched,
         started=now if what == "started" and times.started is None else times.started,

@@ -103,6 +103,7 @@ def _add_judgements(
             "given": given_at,
             "seconds": judgement.seconds,
             "revised": judgement.revised,
+            "late": judgement.late,
         }
         if judgement.leaves or judgement.away:
             absences[row_key[:2]] = {

@@ -132,6 +132,7 @@ class StudyStore(Closeable):
                 judgements.c.given,
                 judgements.c.seconds,
                 judgements.c.revised,
+                judgements.c.late,
                 visits.c.away,
                 visits.c.leaves,
                 *(column for column in played.c if column.name != "assignment"),
@@ -169,6 +170,7 @@ class StudyStore(Closeable):
                     plays=row.plays or 0,
                     away=row.away or 0.0,
                     leaves=row.leaves or 0,
+                    late=row.late,
                 )
 
     def events(self) -> Iterator[StudyEvent]:

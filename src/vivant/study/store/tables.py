@@ -15,6 +15,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
     text,
 )
 
@@ -83,6 +84,8 @@ visits = Table(
     # Seconds that the page was hidden or another window was in front, and how often.
     Column("away", Float, nullable=False, server_default="0"),
     Column("leaves", Integer, nullable=False, server_default="0"),
+    # Closed by the time limit, not by the participant.
+    Column("expired", Boolean, nullable=False, server_default=false()),
 )
 
 watches = Table(
@@ -110,6 +113,8 @@ judgements = Table(
     Column("given", Float),
     Column("seconds", Float),
     Column("revised", Integer, nullable=False, server_default="0"),
+    # Came after the time for the item was up.
+    Column("late", Boolean, nullable=False, server_default=false()),
     UniqueConstraint("assignment", "page", "part"),
 )
 

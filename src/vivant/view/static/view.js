@@ -75,6 +75,7 @@ window.addEventListener("popstate", () => swap(location.href));
 
 const list = (name) => new URLSearchParams(location.search).getAll(name);
 const value = (name) => list(name)[0] || "";
+const unfolded = new Set(); // what a phone shows in full: lines by name, parts of the matrix by kind
 const chosen = () => all("input[name=cell]:checked", main()).map((box) => box.value);
 
 const chosenRuns = () => new Set(chosen().map((cell) => cell.slice(0, cell.lastIndexOf("|"))));
@@ -146,6 +147,8 @@ function showMatrix() {
     const pin = row.querySelector("[data-pin]");
     if (pin) pin.setAttribute("aria-pressed", String(pinned.includes(row.dataset.entry)));
     row.classList.toggle("pinned", pinned.includes(row.dataset.entry));
+    row.classList.toggle("unfolded", unfolded.has(row.dataset.entry));
+    row.querySelector("[data-rest]")?.setAttribute("aria-expanded", String(unfolded.has(row.dataset.entry)));
   }
   const sort = value("sort"), up = value("order") === "up";
   for (const head of all("table.matrix button.sort")) {
@@ -153,6 +156,8 @@ function showMatrix() {
     head.closest("th").setAttribute("aria-sort", !on ? "none" : sort && !up ? "descending" : "ascending");
   }
   for (const body of all("table.matrix tbody")) {
+    body.classList.toggle("unfolded", unfolded.has(body.dataset.kind));
+    body.querySelector(".kind [data-rest]")?.setAttribute("aria-expanded", String(unfolded.has(body.dataset.kind)));
     const rows = all("tr[data-entry]", body);
     const figure = (row) => {
       const text = all("td[data-task]", row).find((cell) => cell.dataset.task === sort)?.dataset.value;
@@ -179,6 +184,10 @@ document.addEventListener("click", (event) => {
   } else if (button.matches("[data-pin]")) {
     const pins = list("pin"), name = row.dataset.entry;
     change({ pin: pins.includes(name) ? pins.filter((each) => each !== name) : [...pins, name] });
+  } else if (button.matches("[data-rest]")) {
+    const name = row ? row.dataset.entry : button.closest("tbody").dataset.kind;
+    if (!unfolded.delete(name)) unfolded.add(name);
+    showMatrix();
   } else if (button.matches("[data-hide]")) change({ hide: [...list("hide"), row.dataset.entry] });
   else if (button.matches("[data-unhide]")) change({ hide: [] });
   else if (button.matches("[data-reset]")) {

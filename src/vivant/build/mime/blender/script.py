@@ -142,8 +142,8 @@ def render(job: dict[str, Any]) -> dict[str, Any]:
         pose = cast_character(job, arrays)
     else:
         bpy.ops.wm.read_factory_settings(use_empty=True)
-        count = len(arrays["a"])
-        pose = cast_capsules(arrays)
+        count = len(arrays["points" if "atlas" in job else "a"])
+        pose = cast_mesh(job, arrays) if "atlas" in job else cast_capsules(arrays)
     set_up(job)
     scene, folder = bpy.context.scene, Path(job["frames"])
     for number in range(count):
@@ -176,7 +176,8 @@ def set_up(job: dict[str, Any]) -> None:
     if job["engine"] == "workbench":
         shading = scene.display.shading
         shading.light, shading.show_shadows, shading.show_cavity = "STUDIO", False, True
-        shading.color_type = "TEXTURE" if "file" in job else "MATERIAL"
+        shading.show_specular_highlight = "file" in job
+        shading.color_type = "TEXTURE" if "file" in job or "atlas" in job else "MATERIAL"
         scene.display.render_aa = "8"
         return
     scene.cycles.device, scene.cycles.samples = "CPU", job["samples"]
@@ -226,6 +227,36 @@ def cast_character(job: dict[str, Any], arrays: Any) -> Any:
         for bone, turn in zip(posed, turns[number], strict=True):
             bone.rotation_quaternion = Quaternion(turn.tolist())
         hips.location = places[number].tolist()
+        bpy.context.view_layer.update()
+
+    return pose
+
+
+def cast_mesh(job: dict[str, Any], arrays: Any) -> Any:
+    """A dressed body in one mesh, whose corners and normals are given for every frame."""
+    points, normals, faces = arrays["points"], arrays["normals"], arrays["faces"]
+    mesh = bpy.data.meshes.new("body")
+    mesh.from_pydata(points[0].tolist(), [], faces.tolist())
+    mesh.polygons.foreach_set("use_smooth", [True] * len(mesh.polygons))
+    layer = mesh.uv_layers.new(name="places")
+    layer.data.foreach_set("uv", arrays["places"][faces.ravel()].astype(np.float32).ravel())
+    material = bpy.data.materials.new("clothes")
+    material.use_nodes = True
+    nodes = material.node_tree.nodes
+    picture = nodes.new("ShaderNodeTexImage")
+    picture.image = bpy.data.images.load(job["atlas"])
+    picture.interpolation = "Closest"
+    nodes.active = picture
+    surface = nodes["Principled BSDF"]
+    surface.inputs["Roughness"].default_value = 0.9
+    material.node_tree.links.new(picture.outputs["Color"], surface.inputs["Base Color"])
+    mesh.materials.append(material)
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("body", mesh))
+
+    def pose(number: int) -> None:
+        mesh.vertices.foreach_set("co", points[number].astype(np.float32).ravel())
+        mesh.normals_split_custom_set_from_vertices(normals[number].tolist())
+        mesh.update()
         bpy.context.view_layer.update()
 
     return pose

@@ -21,8 +21,11 @@ from vivant.build.mime.blender.process import (
 from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera
 from vivant.build.mime.characters import Character
+from vivant.build.mime.figure.skin import bone_transforms, pose
+from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import LIGHT, Layer, Painter, Plane
 from vivant.build.mime.renderers import Performance
+from vivant.build.mime.renderers.builtin import load_skin
 
 _LIMIT = 900.0
 """Seconds for one frame, and for Blender to start."""
@@ -41,8 +44,8 @@ class Blender:
     def identity(self) -> str:
         """See `Renderer.identity`."""
         samples = f" {self._samples}" if self._engine == "cycles" else ""
-        # The scenes behind the body are in their second look.
-        return f"{self._engine}{samples} Blender {self._found.version}, scenes 2"
+        # The scenes behind the body and the bodies are in their second look.
+        return f"{self._engine}{samples} Blender {self._found.version}, scenes 2, bodies 2"
 
     def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
         """See `Renderer.layers`."""
@@ -74,21 +77,31 @@ class Blender:
             "light": [float(value) for value in TO_BLENDER @ (np.asarray(LIGHT, float) @ camera.axes)],
         }
         if isinstance(performance.body, Character):
-            shapes = performance.body.pose(performance.motion)
-            np.savez(
-                arrays,
-                a=shapes.a @ TO_BLENDER.T,
-                b=shapes.b @ TO_BLENDER.T,
-                r1=shapes.r1,
-                r2=shapes.r2,
-                colours=shapes.colours,
-            )
-            return job
+            return job | _save_body(performance.body, performance.motion, arrays)
         bones = read_bones(performance.body)
         driven = drive(bones, performance.motion, performance.size, str(performance.body))
         np.savez(arrays, turns=driven.turns, places=driven.places)
         file = str(performance.body.resolve())
         return job | {"file": file, "bones": driven.names, "hips": driven.hips, "scale": driven.scale}
+
+
+def _save_body(body: Character, motion: Motion, arrays: Path) -> dict[str, str]:
+    """A bundled body in every frame: modelled and dressed as the built-in renderer draws it, else its capsules."""
+    if body.figure is None:
+        shapes = body.pose(motion)
+        a, b = (ends @ TO_BLENDER.T for ends in (shapes.a, shapes.b))
+        np.savez(arrays, a=a, b=b, r1=shapes.r1, r2=shapes.r2, colours=shapes.colours)
+        return {}
+    skin = load_skin(body.figure, body.skeleton)
+    posed = [pose(skin, bones) for bones in bone_transforms(motion, body.skeleton)]
+    points, normals = (np.stack(each).swapaxes(1, 2) @ TO_BLENDER.T for each in zip(*posed, strict=True))
+    high = skin.atlas.shape[1] // skin.wide
+    places = np.stack([skin.spots[0] / skin.wide, 1 - skin.spots[1] / high], axis=1)
+    np.savez(arrays, points=points, normals=normals, faces=skin.faces.T, places=places)
+    atlas = arrays.with_name("atlas.png")
+    pixels = np.rint(skin.atlas.reshape(3, high, skin.wide).transpose(1, 2, 0) * 255).astype(np.uint8)
+    Image.fromarray(pixels).save(atlas)
+    return {"atlas": str(atlas)}
 
 
 def _place_camera(camera: Camera) -> list[list[float]]:

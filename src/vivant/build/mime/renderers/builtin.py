@@ -42,7 +42,7 @@ class BuiltIn:
         if body.figure is None:
             yield from PlainCapsules().layers(performance, camera)
             return
-        painter = FigurePainter(camera, _model(body.figure, _Rest(body.skeleton)))
+        painter = FigurePainter(camera, load_skin(body.figure, body.skeleton))
         for bones in bone_transforms(performance.motion, body.skeleton):
             yield painter.paint(bones)
 
@@ -53,6 +53,11 @@ def _bundled(performance: Performance) -> Character:
             f"{performance.body} is a character's file, which Blender draws; set `renderer: cycles`"
         )
     return performance.body
+
+
+def load_skin(figure: CharacterFigure, skeleton: Skeleton) -> Skin:
+    """A dressed body on a skeleton at rest; the shots of an edition show the same few again and again."""
+    return _model(figure, _Rest(skeleton))
 
 
 class _Rest:
@@ -71,5 +76,4 @@ class _Rest:
 
 @lru_cache(maxsize=8)
 def _model(figure: CharacterFigure, rest: _Rest) -> Skin:
-    """A dressed body; the shots of an edition show the same few again and again."""
     return bind(dress(figure, rest_joints(rest.skeleton)))

@@ -2,68 +2,27 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import mmap
 import re
 from array import array
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from vivant.build.mimic.ingestion.values import InvalidValueError
+from vivant.core import encodings
 
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
-_ALONE = re.compile(rb"(?<![\x80-\xff])[\xa0-\xff](?![\x80-\xff])")
 _BETWEEN = re.compile(r"[\s,]*")
-_HIGH = re.compile(rb"[\x80-\xff]")
 _AT_ONCE = 5_000
-_CHUNK = 1 << 20
 
 
 def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
     """The content in UTF-8, and the name of the encoding it was in. One that cannot be told: Wrong."""
-    for mark, name in _MARKS:
-        if content.startswith(mark):
-            return _recode(content, name)
     try:
-        content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        # In Western European files such letters stand alone among ASCII; in others they come in runs.
-        if len(_ALONE.findall(content)) < 0.8 * len(_HIGH.findall(content)):
-            raise InvalidValueError(
-                f"not UTF-8 (byte {error.start}), and its encoding cannot be told; convert it to UTF-8"
-            ) from error
-        return _recode(content, "cp1252")
-    return content, "utf-8"
-
-
-def find_encoding(path: Path) -> str:
-    """The encoding of a text file as `convert_to_utf8` tells it; only one that is not UTF-8 is held in memory."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    with path.open("rb") as file:
-        beginning = file.read(3)
-        for mark, name in _MARKS:
-            if beginning.startswith(mark):
-                return name
-        file.seek(0)
-        try:
-            for chunk in iter(lambda: file.read(_CHUNK), b""):
-                decoder.decode(chunk)
-            decoder.decode(b"", final=True)
-        except UnicodeDecodeError:
-            return convert_to_utf8(path.read_bytes())[1]
-    return "utf-8"
-
-
-def _recode(content: bytes, name: str) -> tuple[bytes, str]:
-    try:
-        return content.decode(name).encode("utf-8"), name
-    except UnicodeError as error:
-        raise InvalidValueError(
-            f"not {name} throughout ({error.reason if hasattr(error, 'reason') else error})"
-        ) from error
+        return encodings.convert_to_utf8(content)
+    except encodings.UnknownEncodingError as error:
+        raise InvalidValueError(str(error)) from error
 
 
 def parse_json_leniently(content: bytes) -> Any:

@@ -13,14 +13,16 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.mimic.mapping import iter_fields, iter_table, read_mapping
+from vivant.benchmarks.data_files import iter_parquet_rows
+from vivant.benchmarks.mimic.mapping import iter_fields, read_mapping
+from vivant.benchmarks.mimic.table_rows import iter_table_rows
 from vivant.build.mimic.ingestion import values
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
 from vivant.build.mimic.ingestion.privacy import remove_names
-from vivant.build.mimic.ingestion.raw_json import find_encoding
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
+from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
 TABLES = (".csv", ".tsv", ".parquet")
@@ -82,25 +84,32 @@ def ingest_table(path: Path, media: Path, writer: RecordWriter, defaults: Source
         writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
         return
     try:
-        encoding = "utf-8" if path.suffix.lower() == ".parquet" else find_encoding(path)
-        if encoding not in ("utf-8", "utf-8-sig"):
-            writer.note(f"files read as {encoding}")
         number = 0
-        for number, row in enumerate(iter_table(path, encoding), 1):
+        for number, row in _iter_table(path, writer):
+            if isinstance(row, DataError):
+                writer.leave(source, f"row {number}", str(row).partition(": ")[2], kind="broken row")
+                continue
             row = _open_cells(row)
             if number == 1 and find_form(row) is None and not is_info(row):
                 columns = ", ".join(map(str, list(row)[:12]))
                 reason = f"its columns ({columns}) fit no known form; write a mapping for it"
                 writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
                 return
-            if None in row:
-                writer.leave(source, f"row {number}", "more values than columns", kind="broken row")
-                continue
             reader.read(row, f"{source}, row {number}")
         if not number:
             writer.report.quarantine.append((source, "", f"{NOT_READ}it has no rows"))
     except (DataError, InvalidValueError, OSError, ValueError) as error:
         writer.leave(source, "", f"cannot be read further: {error}", kind="cannot be read further")
+
+
+def _iter_table(path: Path, writer: RecordWriter) -> Iterator[tuple[int, Mapping[str, Any] | DataError]]:
+    if path.suffix.lower() == ".parquet":
+        yield from enumerate(iter_parquet_rows(path), 1)
+        return
+    encoding = find_encoding(path)
+    if encoding not in ("utf-8", "utf-8-sig"):
+        writer.note(f"files read as {encoding}")
+    yield from iter_table_rows(path, encoding)
 
 
 def _open_cells(row: Mapping[str, Any]) -> dict[str, Any]:

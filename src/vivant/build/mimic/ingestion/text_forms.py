@@ -78,6 +78,8 @@ class _Folded(dict[int, str]):
             simple = "."
         elif character in "‐‑‒–—―−":
             simple = "-"
+        elif 0x1F150 <= code <= 0x1F169 or 0x1F170 <= code <= 0x1F189:  # white letters on black
+            simple = chr((code - 0x1F150) % 32 + ord("A"))
         else:
             simple = unicodedata.normalize("NFKC", character)
             if len(simple) != 1:

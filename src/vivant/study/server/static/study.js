@@ -3,8 +3,39 @@
 
 const form = document.getElementById("item");
 const STORE = "vivant-study:";
+const SAVE = new URL("../study/save", document.currentScript.src);
+const STILL = 10000;
+// Milliseconds after which a video that should move and does not is stuck.
+
+// An answer of the server's; an error where none comes in time.
+async function post(address, body, options = {}) {
+  const control = new AbortController();
+  const timer = setTimeout(() => control.abort(), 15000);
+  try {
+    return await fetch(address, {
+      method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
+      body: JSON.stringify(body), signal: control.signal, ...options,
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
 
 // ── saving ──
+
+// What an earlier page could not send before its time was up. The server marks it as late, or has no use for it.
+async function deliver(token, except) {
+  let names = [];
+  try { names = Object.keys(localStorage); } catch { /* storage is off */ }
+  for (const name of names) {
+    if (!name.startsWith(STORE) || name === except) continue;
+    const fields = JSON.parse(localStorage.getItem(name));
+    try {
+      const answer = await post(SAVE, { form: token, page: name.slice(STORE.length), fields });
+      if (answer.status < 500 && answer.status !== 429) localStorage.removeItem(name);
+    } catch { /* the next page tries again */ }
+  }
+}
 
 function saver() {
   const page = form.elements.page.value;
@@ -38,10 +69,7 @@ function saver() {
     say(form.dataset.saving);
     let answer;
     try {
-      answer = await fetch(form.dataset.save, {
-        method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
-        body: JSON.stringify({ form: token, page, fields: now }), signal: AbortSignal.timeout(15000),
-      });
+      answer = await post(SAVE, { form: token, page, fields: now });
     } catch {
       answer = null;
     }
@@ -85,10 +113,6 @@ function saver() {
     }
     flush();
   }
-  try {
-    for (const name of Object.keys(localStorage)) if (name.startsWith(STORE) && name !== key) localStorage.removeItem(name);
-  } catch { /* storage is off: nothing to tidy */ }
-
   let leaving = false;
   form.addEventListener("submit", async (event) => {
     if (leaving) { event.preventDefault(); return; }
@@ -112,14 +136,13 @@ function watcher() {
     next.disabled = open.length > 0;
     hint.hidden = open.length === 0;
   };
+  const wait = hint.textContent;
+  const stuck = (is) => { if (is) { hint.textContent = form.dataset.stuck; hint.hidden = false; } else if (hint.textContent === form.dataset.stuck) { hint.textContent = wait; check(); } };
   const tell = async (media, what, seconds = 0) => {
     for (let pause = 1000; ; pause = Math.min(15000, pause * 2)) {
       try {
-        const answer = await fetch(form.dataset.watch, {
-          method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
-          body: JSON.stringify({ form: form.elements.form.value, page: form.elements.page.value, media, what, seconds }),
-          keepalive: true,
-        });
+        const body = { form: form.elements.form.value, page: form.elements.page.value, media, what, seconds };
+        const answer = await post(form.dataset.watch, body, { keepalive: true });
         if (answer.status < 500 && answer.status !== 429) return answer.ok;
       } catch { /* tried again below */ }
       await new Promise((go) => setTimeout(go, pause));
@@ -130,11 +153,10 @@ function watcher() {
     const replay = box.querySelector(".replay");
     const media = box.dataset.media;
     // What was played is reported in pieces; the server counts no more than its own clock allows.
-    let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now(), updated = reported;
+    let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now(), updated = reported, over = false;
     const take = () => { const seconds = played; played = 0; reported = performance.now(); return seconds; };
     const report = () => { if (played > 0) { const seconds = take(); sent = sent.then(() => tell(media, "playing", seconds)); } };
-    player.addEventListener("play", () => { at = player.currentTime; updated = performance.now(); sent = sent.then(() => tell(media, "started")); });
-    player.addEventListener("timeupdate", () => {
+    const count = () => {
       const step = player.currentTime - at;
       // A busy computer reports seldom: what was played then is no jump.
       const most = Math.max(1.5, (performance.now() - updated) / 1000 * player.playbackRate * 1.1);
@@ -143,17 +165,24 @@ function watcher() {
       if (player.seeking || step < 0 || step > most) return;
       played += step / player.playbackRate;
       if (at - furthest < most) furthest = Math.max(furthest, at);
-      if (performance.now() - reported > 10000) report();
-    });
-    player.addEventListener("pause", report);
+      if (step > 0) stuck(false);
+    };
+    // The event may come late: what was played before it still counts.
+    player.addEventListener("play", () => { updated = performance.now(); over = false; sent = sent.then(() => tell(media, "started")); });
+    player.addEventListener("timeupdate", () => { count(); if (performance.now() - reported > 10000) report(); });
     // Until it has been seen once, nobody skips ahead.
     player.addEventListener("seeking", () => {
       if (!("whole" in box.dataset) && player.currentTime > furthest + 0.5) player.currentTime = furthest;
+      at = player.currentTime;
+      over = false;
     });
     player.addEventListener("ratechange", () => {
       if (!("whole" in box.dataset) && player.playbackRate > 1) player.playbackRate = 1;
     });
-    player.addEventListener("ended", async () => {
+    const finish = async () => {
+      if (over) return;
+      over = true;
+      count();
       if (replay) replay.hidden = false;
       const seconds = take();
       const end = sent.then(() => tell(media, "ended", seconds));
@@ -164,10 +193,18 @@ function watcher() {
         if (told) told.hidden = false;
         check();
       }
-    });
+    };
+    player.addEventListener("ended", finish);
+    // Some players stop at the end without a word, or anywhere.
+    const look = setInterval(() => {
+      if ("whole" in box.dataset) { stuck(false); return void clearInterval(look); }
+      if (player.ended || (player.currentTime > 0 && player.currentTime >= player.duration - 0.1)) finish();
+      else if (!player.paused && performance.now() - updated > STILL) stuck(true);
+    }, 1000);
+    player.addEventListener("pause", () => { count(); report(); });
     player.addEventListener("error", () => { hint.textContent = form.dataset.broken; hint.hidden = false; });
     if (replay) {
-      replay.hidden = !("whole" in box.dataset);
+      replay.hidden = box.querySelector(".whole").hidden;
       replay.addEventListener("click", () => { player.currentTime = 0; player.play(); });
     }
   }
@@ -209,6 +246,9 @@ function clock(flush) {
     place.textContent = form.dataset.time.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
     place.classList.toggle("soon", left <= 10);
     if (left > 0) return void setTimeout(tick, 500);
+    // Whoever is without a connection gets no more time than others.
+    for (const part of form.querySelectorAll(".answers > :not(.go)")) part.inert = true;
+    form.addEventListener("click", (event) => { if (event.target.matches("input")) event.preventDefault(); }, true);
     // The server closes the item a little later than this, so that what is under way arrives.
     setTimeout(leave, 4000);
   };
@@ -231,6 +271,9 @@ if (form) {
   keys();
   if (form.dataset.left !== undefined) clock(flush);
 }
+
+const token = document.body.dataset.form;
+if (token) deliver(token, form && STORE + form.elements.page.value);
 
 const tongue = document.getElementById("tongue");
 if (tongue) {

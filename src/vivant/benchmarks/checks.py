@@ -1,4 +1,4 @@
-"""`vivant benchmarks check`: a description and its data read in full, and a few questions to look at."""
+"""`vivant benchmarks check`: a benchmark and its data read in full, and a few questions to look at."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.benchmarks.base import PromptContext, ScoreSettings
+from vivant.benchmarks.base import Benchmark, PromptContext, ScoreSettings
 from vivant.benchmarks.declarative.benchmark import Declarative
-from vivant.benchmarks.validation import load_samples, make_record
+from vivant.benchmarks.missing_media import find_missing_media
+from vivant.benchmarks.validation import check_stages, is_bundled, load_samples, make_record
 from vivant.core.types import Sample, Text, Video
 
 SHOWN = 10
@@ -25,28 +26,41 @@ class CheckedTask(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-def check_task(benchmark: Declarative, root: Path, task: str) -> CheckedTask:
+def check_task(benchmark: Benchmark, root: Path, task: str) -> CheckedTask:
     """Load a task, phrase its questions in every style, and score made-up right replies to some.
 
     Raises DataError for the first mistake in the data.
     """
     samples = load_samples(benchmark, root, task)
     problems: list[str] = []
-    for style in benchmark.spec(task).style_specs:
+    media = find_missing_media(benchmark, root, samples)
+    if media.missing:
+        problems.append(f"{task}: {media}")
+    for style in _list_styles(benchmark, task):
         context = PromptContext(style=style, pool=samples, root=root)
-        prompts = [benchmark.prompt(sample, context) for sample in pick_samples(samples, SHOWN)]
-        if style == benchmark.styles[0] and not benchmark.task(task).judged:
-            pairs = list(zip(pick_samples(samples, SHOWN), prompts, strict=True))[:_SCORED]
-            items = [make_record(sample, prompt, right=True) for sample, prompt in pairs]
-            settings = ScoreSettings(protocol="strict", style=style, values=dict(benchmark.settings))
-            if benchmark.explain_unscorable(task):
-                continue
-            problems += [
-                f"{task}: the right answer to {score.id} scores 0; look at the scorer and the key"
-                for score in benchmark.score(items, settings)
-                if score.status != "excluded" and not score.value
-            ]
+        check_stages(benchmark, samples, context)
+        shown = pick_samples(samples, SHOWN)
+        prompts = [benchmark.prompt(sample, context) for sample in shown]
+        if style != benchmark.styles[0] or benchmark.task(task).judged or benchmark.explain_unscorable(task):
+            continue
+        pairs = list(zip(shown, prompts, strict=True))[:_SCORED]
+        items = [make_record(sample, prompt, right=True) for sample, prompt in pairs]
+        settings = ScoreSettings(
+            protocol=benchmark.protocols[-1], style=style, values=dict(benchmark.settings)
+        )
+        problems += [
+            f"{task}: the right answer to {score.id} scores 0; look at the scorer and the key"
+            for score in benchmark.score(items, settings)
+            if score.status != "excluded" and not score.value
+        ]
     return CheckedTask(task=task, samples=samples, problems=tuple(problems))
+
+
+def _list_styles(benchmark: Benchmark, task: str) -> Sequence[str]:
+    """The styles that the user decides about; one for a benchmark of the package's own."""
+    if isinstance(benchmark, Declarative):
+        return tuple(benchmark.spec(task).style_specs)
+    return benchmark.styles[:1] if is_bundled(benchmark) else benchmark.styles
 
 
 def pick_samples(samples: Sequence[Sample], count: int) -> list[Sample]:
