@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 from tests.support.helpers import logged_messages
 from tests.support.train_kit import join_all, read_rows, recipe, start_process, start_two, write_world
 from vivant.cli.train import app
+from vivant.core.errors import VivantError
 from vivant.core.types import Reply, Request
 from vivant.engine.evaluation import evaluate
 from vivant.models import local_model
@@ -30,6 +32,7 @@ from vivant.runs.run import Run
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
+    from vivant.train import trainer
     from vivant.train.checkpoints import list_checkpoints, load_model, load_state
     from vivant.train.live_model import LiveEngine
     from vivant.train.settings import make_recipe
@@ -255,6 +258,87 @@ def test_two_processes_share_an_evaluation(
     losses = [[float(loss) for (loss,) in read_rows(tmp_path / out, "loss")] for out in ("one", "two")]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     assert (tmp_path / "two" / "best" / "model.safetensors").is_file()
+
+
+def keep_errors(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let each process of a training, which is forked, write down the error that ends it."""
+    usual = trainer.train
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return usual(*args, **kwargs)
+        except VivantError as error:
+            (folder / f"error-{os.environ['RANK']}").write_text(str(error), encoding="utf-8")
+            raise
+
+    monkeypatch.setattr(trainer, "train", run)
+
+
+def end_all(both: Sequence[Any], folder: Path) -> list[str]:
+    """What each process of a training that fails has raised."""
+    for process in both:
+        process.join(100)
+    assert [process.exitcode for process in both] == [1, 1], "none waits for the other"
+    return [(folder / f"error-{rank}").read_text(encoding="utf-8") for rank in range(2)]
+
+
+@pytest.mark.slow
+def test_a_broken_video_and_a_full_disk_end_all_processes(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_errors(monkeypatch, tmp_path)
+    usual = trainer.save_state
+
+    def save(folder: Path, *args: Any) -> None:
+        if folder.name == "step-00000004":
+            raise OSError(28, "No space left on device")
+        usual(folder, *args)
+
+    monkeypatch.setattr(trainer, "save_state", save)  # the main process alone calls it
+    out = tmp_path / "full"
+    lines = end_all(start_two(make_content(world, out)), tmp_path)
+    assert lines[0] == lines[1] and re.search(
+        "step-00000004 cannot be written: .*No space left.*last good checkpoint is .*step-00000002", lines[0]
+    )
+    assert load_state(list_checkpoints(out)[-1])[0].position.step == 2
+    broken = tmp_path / "broken"
+    shutil.copytree(world, broken)
+    (broken / "videos" / "v0001.mp4").write_bytes(b"half")
+    content = make_content(broken, tmp_path / "out", data={"max_failed": 0.0})
+    lines = end_all(start_two(content), tmp_path)  # the process whose row holds the video meets it
+    assert lines[0] == lines[1] and re.search(r"1 of 8 videos cannot be used.*v0001", lines[0])
+
+
+@pytest.mark.slow
+def test_a_question_that_cannot_be_read_costs_no_sharded_evaluation_and_a_failed_pass_ends_all(
+    world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_errors(monkeypatch, tmp_path)
+    usual = LiveEngine._tokenize
+    asked = 0
+
+    def tokenize(self: LiveEngine, request: Request) -> Any:
+        nonlocal asked
+        asked += 1
+        if os.environ["RANK"] == "1" and asked == 1:
+            raise OSError("cannot identify image file")
+        return usual(self, request)
+
+    def generate(self: LiveEngine, *args: Any) -> Any:
+        if os.environ["RANK"] == "1" and list_checkpoints(tmp_path / "out"):
+            raise RuntimeError("out of memory")
+        return usual_generate(self, *args)
+
+    usual_generate = LiveEngine._generate
+    monkeypatch.setattr(LiveEngine, "_tokenize", tokenize)
+    monkeypatch.setattr(LiveEngine, "_generate", generate)
+    held_out = {"benchmark": "mimic/thinking", "data": str(world), "where": ["platform=test"], "every": 2}
+    content = make_content(world, tmp_path / "out", train={"steps": 6, "fsdp": {}}, evaluation=held_out)
+    lines = end_all(start_two(content), tmp_path)
+    assert [row[0::2] for row in read_evaluations(tmp_path / "out")] == [("2", "7")], "one of eight failed"
+    assert "in process 1: RuntimeError: out of memory" in lines[1]
+    assert lines[0].startswith("The evaluation failed in process 0: "), "it lost the other"
+    assert load_state(list_checkpoints(tmp_path / "out")[-1])[0].position.step == 2
 
 
 def test_the_command_trains_evaluates_and_its_model_runs(world: Path, tmp_path: Path) -> None:

@@ -78,19 +78,23 @@ def run_batch(
 ) -> list[Reply]:
     """Replies to a batch. One that fails is halved until only the request at fault has failed: a picture that
     cannot be read, or a batch too large for the memory."""
-    failed = ""
     try:
         return engine.loglikelihood(requests, answers) if answers else engine.generate(requests)
     except Exception as error:  # a model's own code may raise anything; it costs the request, not the run
-        failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
-    if len(requests) == 1:
-        is_too_long = find_kind(failed.encode()) == "too_long"
-        return [Reply(status="too_long" if is_too_long else "error", error=failed)]
+        if len(requests) == 1:
+            return [make_failed_reply(error)]
     middle = len(requests) // 2
     return [
         *run_batch(engine, requests[:middle], answers[:middle]),
         *run_batch(engine, requests[middle:], answers[middle:]),
     ]
+
+
+def make_failed_reply(error: Exception) -> Reply:
+    """The reply to a request on which a model raised this."""
+    failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    is_too_long = find_kind(failed.encode()) == "too_long"
+    return Reply(status="too_long" if is_too_long else "error", error=failed)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, VivantError
 from vivant.models.base import require_package
 from vivant.train.deepspeed_model import make_deepspeed_config
 from vivant.train.settings import Recipe
@@ -62,6 +62,22 @@ def _refuse_launcher_sharding() -> None:
                 f"accelerate was launched with {name}; write train.{name} in the recipe, and launch without it "
                 f"(accelerate config, or no --use_{name})"
             )
+
+
+def raise_together(error: VivantError | None, accelerator: Any) -> None:
+    """Raise an error that any process has in every one of them; all must call it, and wait here for each other.
+
+    A process that raised alone would leave the others in a collective that never ends.
+    """
+    from accelerate.utils import gather_object
+
+    if accelerator.num_processes > 1:
+        failures = torch.tensor([error is not None], dtype=torch.int32, device=accelerator.device)
+        if int(accelerator.reduce(failures, "sum")):
+            errors = gather_object([error])
+            error = error or next(each for each in errors if each is not None)
+    if error is not None:
+        raise error
 
 
 def move_batch(value: Any, device: torch.device) -> Any:

@@ -9,6 +9,7 @@ folder: only what learns, the optimizer, and where it was; nothing in it is a pi
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -243,6 +244,12 @@ def load_state(folder: Path) -> tuple[TrainingState, dict[str, Tensor], dict[str
 def list_checkpoints(out: Path) -> list[Path]:
     """The checkpoints of a training, the oldest first."""
     return sorted(path for path in (out / "checkpoints").glob("step-*") if (path / STATE).is_file())
+
+
+def copy_model(folder: Path, copy: Path) -> None:
+    """Copy a finished model; the copy appears at once, in place of an earlier one."""
+    with _replaced_folder(copy) as temporary:
+        shutil.copytree(folder, temporary, dirs_exist_ok=True)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ import msgspec
 import torch
 from msgspec import Struct
 
+from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import atomic_path
 from vivant.core.randomness import derive_seed
-from vivant.train.accelerator import frozen_dtype
+from vivant.train.accelerator import frozen_dtype, raise_together
 from vivant.train.backbones.tokenizers import check_tokenizer, load_tokenizer
 from vivant.train.checkpoints import load_model
 from vivant.train.data.example_set import ExampleSet
@@ -79,11 +80,17 @@ def load_tokenizer_for(recipe: Recipe, examples: ExampleSet, out: Path, accelera
     if recipe.model.language_source:
         return load_tokenizer(recipe.model.language_source, trust_remote_code=language.trust_remote_code)
     folder = out / "tokenizer"
+    failed: VivantError | None = None
     if accelerator.is_main_process and not folder.is_dir():
-        with atomic_path(folder) as temporary:
-            sample = examples.sample_examples(_MAX_TOKENIZER_EXAMPLES)
-            train_example_tokenizer(recipe, sample).save_pretrained(temporary)
-    accelerator.wait_for_everyone()
+        try:
+            trained = train_example_tokenizer(recipe, examples.sample_examples(_MAX_TOKENIZER_EXAMPLES))
+            with atomic_path(folder) as temporary:
+                trained.save_pretrained(temporary)
+        except VivantError as error:
+            failed = error
+        except OSError as error:
+            failed = UsageError(f"{folder} cannot be written: {error}")
+    raise_together(failed, accelerator)
     return load_tokenizer(folder)
 
 

@@ -21,7 +21,7 @@ import torch
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError
 from vivant.models.local_model import BatchReplies, BatchRequest, EngineWorker, LoadEngine, LocalModel
-from vivant.models.local_worker import run_batch
+from vivant.models.local_worker import make_failed_reply, run_batch
 from vivant.train.model.processing import ModelInput
 from vivant.train.torch_backend import TorchMimicChatEngine
 
@@ -49,7 +49,22 @@ class LiveEngine(TorchMimicChatEngine):
         with torch.no_grad(), self._accelerator.autocast():
             if not self._sharded:  # a batch that fails is halved, which other processes do not notice
                 return run_batch(self, requests) if requests else []
-            return self.generate(requests)
+            try:
+                return self.generate(requests)
+            except Exception as error:  # the passes of all: they cannot be taken again by one alone
+                index = self._accelerator.process_index
+                raise ModelError(
+                    f"The evaluation failed in process {index}: {_describe(error)}. Where that is a lost connection, "
+                    "another process ended first and says why. Training goes on from its last checkpoint with --resume"
+                ) from error
+
+    def _prepare(self, request: Request) -> Any:
+        try:
+            return super()._prepare(request)
+        except Exception as error:  # it costs the question: the other processes are about to pass
+            if not self._sharded:
+                raise
+            return make_failed_reply(error)
 
     def _generate(self, requests: Sequence[Request], questions: Sequence[Any]) -> list[Reply]:
         if requests or not self._sharded:
@@ -172,7 +187,7 @@ class AnswerRounds:
     def _end_after(self, error: BaseException) -> None:
         """Let the evaluation end too: it waits for replies that will not come."""
         with self._lock:
-            self.failure = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            self.failure = _describe(error)
             while not self._questions.empty():
                 question = self._questions.get()
                 if question is not None:
@@ -200,3 +215,7 @@ class AnswerRounds:
         by_rank = [msgspec.msgpack.decode(each, type=list[Reply]) for each in gathered]
         total = sum(map(len, by_rank))
         return [by_rank[index % world_size][index // world_size] for index in range(total)]
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"

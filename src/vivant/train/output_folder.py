@@ -9,6 +9,7 @@ import msgspec
 
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import write_atomic
+from vivant.train.accelerator import raise_together
 from vivant.train.checkpoints import CheckpointError, list_checkpoints
 from vivant.train.evaluation import check_evaluation
 from vivant.train.settings import Recipe
@@ -20,18 +21,16 @@ FORMAT = 2
 
 def prepare_together(out: Path, recipe: Recipe, base: Path, accelerator: Any, *, resume: bool) -> None:
     """Let the main process check folder and evaluation; every process raises what it raised."""
-    from accelerate.utils import broadcast_object_list
-
-    outcome: list[VivantError | None] = [None]
+    failed: VivantError | None = None
     if accelerator.is_main_process:
         try:
             check_evaluation(recipe, base)
             _prepare_output(out, recipe, resume=resume)
         except VivantError as error:
-            outcome = [error]
-    broadcast_object_list(outcome)
-    if outcome[0] is not None:
-        raise outcome[0]
+            failed = error
+        except OSError as error:
+            failed = UsageError(f"{out} cannot be written: {error}")
+    raise_together(failed, accelerator)
 
 
 def _prepare_output(out: Path, recipe: Recipe, *, resume: bool) -> None:

@@ -106,11 +106,15 @@ class TorchMimicChatEngine:
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
-        questions = [self._tokenize(request) for request in requests]
-        refusals = [refuse_long_prompt(question.length, self._context) for question in questions]
-        fitting = [index for index, refusal in enumerate(refusals) if refusal is None]
+        questions = [self._prepare(request) for request in requests]
+        fitting = [index for index, question in enumerate(questions) if not isinstance(question, Reply)]
         replies = iter(self._generate([requests[i] for i in fitting], [questions[i] for i in fitting]))
-        return [next(replies) if refusal is None else refusal for refusal in refusals]
+        return [question if isinstance(question, Reply) else next(replies) for question in questions]
+
+    def _prepare(self, request: Request) -> Any:
+        """A request as the model takes it, or the reply to one that it cannot take."""
+        question = self._tokenize(request)
+        return refuse_long_prompt(question.length, self._context) or question
 
     def _generate(self, requests: Sequence[Request], questions: Sequence[Any]) -> list[Reply]:
         if not requests:

@@ -6,7 +6,8 @@ import logging
 import math
 import shutil
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,10 +19,11 @@ from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import remove
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
-from vivant.train.accelerator import make_accelerator, move_batch
+from vivant.train.accelerator import make_accelerator, move_batch, raise_together
 from vivant.train.checkpoints import (
     CheckpointError,
     TrainingState,
+    copy_model,
     list_checkpoints,
     load_state,
     save_model,
@@ -130,6 +132,7 @@ class Trainer:
         self.best: float | None = None
         self.best_step = -1
         self._stop_asked = self._stop = False
+        self._write_error: TrainingError | None = None
 
     # ── the loop ──
 
@@ -140,9 +143,10 @@ class Trainer:
         if set(self.recipe.train.trackers) - {"tensorboard"}:
             self.accelerator.init_trackers("vivant", config={"out": str(self.out), "seed": self.recipe.seed})
         if self.accelerator.is_main_process:
-            metrics = MetricsWriter(
-                self.out, start.step, self.recipe.log_every, self.recipe.train.trackers, self.accelerator.log
-            )
+            recipe, log = self.recipe, self.accelerator.log
+            with self._writing("metrics.csv"):
+                metrics = MetricsWriter(self.out, start.step, recipe.log_every, recipe.train.trackers, log)
+        self._meet()
         train = self.recipe.train
         last_step = train.steps
         dataloader = DataLoader(
@@ -161,20 +165,24 @@ class Trainer:
         waited = 0.0
         try:
             with finish_step_when_stopped(self.stop):
-                for batch in dataloader:
+                for batch in self._receive_batches(dataloader):
                     started = time.perf_counter()
                     row = self.train_step(batch)
                     wait = dataloader.waited - waited
                     seconds = time.perf_counter() - started + wait
                     if metrics is not None:
-                        metrics.write_step({**row, "seconds": round(seconds, 4), "waited": round(wait, 4)})
+                        with self._writing("metrics.csv"):
+                            metrics.write_step(
+                                {**row, "seconds": round(seconds, 4), "waited": round(wait, 4)}
+                            )
                     waited = dataloader.waited
                     done = batch.plan.position
                     position = TrainingPosition(done.step + 1, done.epoch, done.index + 1)
                     self._after_step(position, metrics, last_step)
-                    if self._stop:
+                    if self._stop or (self._stop_asked and self.accelerator.num_processes == 1):
+                        self._stop = True
                         break
-            self._check_row_tokens()
+            self._meet(self._find_long_examples())
             if position.step >= last_step or self._stop:
                 self._save_checkpoint(position)
             return self._finish(position, metrics, last_step)
@@ -184,6 +192,24 @@ class Trainer:
             if set(self.recipe.train.trackers) - {"tensorboard"}:
                 self.accelerator.end_training()
 
+    def _receive_batches(self, dataloader: DataLoader) -> Iterator[Batch]:
+        """Batches, until one process has none or cannot go on, for instance without too many of its videos."""
+        with closing(iter(dataloader)) as batches:
+            while True:
+                batch = failed = None
+                try:
+                    batch = next(batches, None)
+                except VivantError as error:
+                    failed = error
+                self._meet(failed)
+                if batch is None:
+                    return
+                yield batch
+
+    def _meet(self, error: VivantError | None = None) -> None:
+        """Wait for all processes; end all where one has failed, or could not write."""
+        raise_together(error or self._write_error, self.accelerator)
+
     def _after_step(self, position: TrainingPosition, metrics: MetricsWriter | None, last_step: int) -> None:
         if position.step >= last_step:
             return
@@ -191,18 +217,20 @@ class Trainer:
         if evaluation and evaluation.every and position.step % evaluation.every == 0:
             self._evaluate(position, metrics)
         if position.step % self.recipe.checkpoint_every == 0:
-            self._check_row_tokens()
+            self._meet(self._find_long_examples())
             self._save_checkpoint(position)
 
-    def _check_row_tokens(self) -> None:
+    def _find_long_examples(self) -> UsageError | None:
+        """The error that too many examples are, which processes read ahead to at different times."""
         lost, max_failed = len(self.sampler.too_long), self.recipe.data.max_failed
         total = len(self.sampler.seen) if self.examples.streams else len(self.examples.fixed)
-        if lost > max_failed * total:
-            raise UsageError(
-                f"{lost} of {total} examples are longer than train.row_tokens "
-                f"({self.recipe.train.row_tokens}), more than the share of {max_failed:g} that data.max_failed allows; "
-                f"one of them: {min(self.sampler.too_long)}"
-            )
+        if lost <= max_failed * total:
+            return None
+        return UsageError(
+            f"{lost} of {total} examples are longer than train.row_tokens "
+            f"({self.recipe.train.row_tokens}), more than the share of {max_failed:g} that data.max_failed allows; "
+            f"one of them: {min(self.sampler.too_long)}"
+        )
 
     def train_step(self, batch: Batch) -> dict[str, Any]:
         """One update. The loss is a mean over tokens of answers, or over answers, however many processes share them."""
@@ -228,8 +256,6 @@ class Trainer:
             sums = accelerator.reduce(sums, "sum")
             total_loss, skipped = float(sums[0]), int(sums[1])
             self._stop = bool(sums[2])  # all processes after the same step, whichever was asked, and when
-        else:
-            self._stop = self._stop_asked
         if not math.isfinite(total_loss):
             raise self._make_nonfinite_error(batch, "loss")
         learning_rate = set_learning_rates(self.parallel.optimizer, self.recipe, step)
@@ -259,10 +285,17 @@ class Trainer:
 
     # ── checkpoints and evaluation ──
 
-    def _make_writing_error(self, what: str, error: Exception) -> TrainingError:
-        saved = list_checkpoints(self.out)
-        last = f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
-        return TrainingError(f"{what} cannot be written: {error}; {last}. Make room and --resume")
+    @contextmanager
+    def _writing(self, what: str) -> Iterator[None]:
+        """Keep it in mind where something cannot be written: the processes end when they next meet."""
+        try:
+            yield
+        except (OSError, SafetensorError) as error:
+            saved = list_checkpoints(self.out)
+            last = f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
+            self._write_error = TrainingError(
+                f"{what} cannot be written: {error}; {last}. Make room and --resume"
+            )
 
     def _save_checkpoint(self, position: TrainingPosition) -> None:
         folder = self.out / "checkpoints" / f"step-{position.step:08d}"
@@ -275,13 +308,11 @@ class Trainer:
                 best=self.best,
                 best_step=self.best_step,
             )
-            try:
+            with self._writing(f"The checkpoint {folder}"):
                 save_state(folder, state, select_trainable(weights, self.base_model), optimizer_state)
-            except (OSError, SafetensorError) as error:
-                raise self._make_writing_error(f"The checkpoint {folder}", error) from error
             for old in list_checkpoints(self.out)[: -self.recipe.keep]:
                 shutil.rmtree(old)
-        self.accelerator.wait_for_everyone()
+        self._meet()
 
     def _load_checkpoint(self) -> TrainingPosition:
         saved = list_checkpoints(self.out)
@@ -311,13 +342,11 @@ class Trainer:
             settings = self.base_model.settings
             complete = not (settings.vision_source and settings.language_source)
             lora: Literal["merged", "apart"] = "merged" if complete else "apart"
-            try:
+            with self._writing(f"The model {folder}"):
                 save_model(
                     folder, self.base_model, self.tokenizer, state=weights, lora=lora, complete=complete
                 )
-            except (OSError, SafetensorError) as error:
-                raise self._make_writing_error(f"The model {folder}", error) from error
-        self.accelerator.wait_for_everyone()
+        self._meet()
 
     def _evaluate(self, position: TrainingPosition, metrics: MetricsWriter | None) -> None:
         self._save_model(self.out / "last")
@@ -327,12 +356,13 @@ class Trainer:
         )
         row = evaluate_together(self.recipe, self.base, self.out, position.step, engine, self.accelerator)
         if metrics is not None and row is not None:
-            metrics.write_evaluation(row)
+            with self._writing("evaluations.csv"):
+                metrics.write_evaluation(row)
             if self.best is None or row["accuracy"] > self.best:
                 self.best, self.best_step = row["accuracy"], position.step
-                remove(self.out / "best")
-                shutil.copytree(self.out / "last", self.out / "best")
-        self.accelerator.wait_for_everyone()
+                with self._writing(f"The model {self.out / 'best'}"):
+                    copy_model(self.out / "last", self.out / "best")
+        self._meet()
         self.model.train()
 
     def _finish(

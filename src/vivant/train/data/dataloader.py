@@ -9,7 +9,7 @@ import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -230,7 +230,7 @@ class DataLoader:
         """Seconds that the trainer waited, the first batch left out."""
         self._thread = threading.Thread(target=self._prefetch, daemon=True, name="vivant-loader")
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Generator[Batch]:
         self._thread.start()
         first = True
         try:
