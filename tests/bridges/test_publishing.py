@@ -213,3 +213,11 @@ def test_a_target_of_the_wrong_kind_is_one_line_and_nothing_is_written(run: Run,
 def test_an_unknown_export_format_lists_inspect_too(mini_run: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="known: inspect, mime-raw, mime-score"):
         api.export(mini_run, "xyz", tmp_path / "out")
+
+
+def test_two_runs_at_one_step_of_a_curve_are_refused(mini_run: Path, tmp_path: Path) -> None:
+    _copy(mini_run, tmp_path / "again")
+    result = vivant("publish", mini_run, "again", "--tensorboard", "curves", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "small and again both have mime/mcq/accuracy at step 0" in " ".join(result.stderr.split())
+    assert not (tmp_path / "curves").exists()

@@ -56,6 +56,29 @@ def make_point(run: Run, step: int | None = None, protocol: Protocol | None = No
     return ScorePoint(run=run.name, model=run.model, step=number or 0, values=values)
 
 
+def make_points(
+    runs: Sequence[Run], step: int | None = None, protocol: Protocol | None = None
+) -> list[ScorePoint]:
+    """The scores of runs as points of one curve. Raises UsageError where two give a score at one step.
+
+    Args:
+        runs: The runs.
+        step: The training step. Default: the last number in each model's name.
+        protocol: Whose scores: `paper` or `strict`.
+    """
+    points = [make_point(run, step, protocol) for run in runs]
+    first: dict[tuple[int, str], str] = {}
+    for point in points:
+        for name in point.values:
+            other = first.setdefault((point.step, name), point.run)
+            if other != point.run:
+                raise UsageError(
+                    f"{other} and {point.run} both have {name} at step {point.step}, the last number in their models' "
+                    "names; publish them one by one, with --step"
+                )
+    return points
+
+
 def find_step(name: str) -> int | None:
     """The training step in a checkpoint's name: the last number of its last part."""
     numbers = re.findall(r"\d+", name.rstrip("/").rpartition("/")[2])

@@ -10,7 +10,7 @@ from typer import Option
 from vivant.bridges.cards import write_model_card
 from vivant.bridges.conditions import list_conditions
 from vivant.bridges.publishing import check_target, publish_runs
-from vivant.bridges.trackers import list_trackers, make_point
+from vivant.bridges.trackers import list_trackers, make_points
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
@@ -79,7 +79,7 @@ def publish(
     for each in conditions:
         if each.state:
             say(f"Warning: {each.run}, {each.task}: {each.state}; the card says so")
-    points = [make_point(run, step, chosen) for run in loaded] if trackers else []
+    points = make_points(loaded, step, chosen) if trackers else []
     if model_card is not None:
         write_model_card(model_card, loaded, build_overview(loaded, chosen), conditions)
         say(f"Written: {model_card}")
