@@ -433,3 +433,6 @@ def test_a_tokenizer_that_does_not_fit_is_refused(tmp_path: Path) -> None:
     (tmp_path / "tok" / "tokenizer.model").write_bytes(b"\x0a\xff\xff")
     with pytest.raises(ModelError, match="no sentencepiece file"):
         load_tokenizer(tmp_path / "tok")
+    tower = hub.write_checkpoint(tmp_path / "tower", hub.VIT_300M, hub.vit_weights(hub.VIT_300M))
+    with pytest.raises(ModelError, match=r"tower holds no tokenizer .* it is no language model"):
+        load_tokenizer(tower)

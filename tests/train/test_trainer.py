@@ -32,8 +32,8 @@ from vivant.runs.run import Run
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
-    from vivant.train import checkpoints, trainer
-    from vivant.train.checkpoints import list_checkpoints, load_model, load_state
+    from vivant.train import trainer
+    from vivant.train.checkpoints import list_checkpoints, load_model, load_state, save_state
     from vivant.train.live_model import LiveEngine
     from vivant.train.settings import make_recipe
     from vivant.train.trainer import train
@@ -287,7 +287,7 @@ def test_a_broken_video_and_a_full_disk_end_all_processes(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keep_errors(monkeypatch, tmp_path)
-    usual = checkpoints.save_state
+    usual = save_state
 
     def save(folder: Path, *args: Any) -> None:
         if folder.name == "step-00000004":

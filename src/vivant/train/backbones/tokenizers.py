@@ -38,12 +38,21 @@ class SentencePieceModel(Struct, frozen=True):
     adds_dummy_prefix: bool
 
 
+_FORMS = ("tokenizer.json", "tokenizer.model", "vocab.*", "*.model", "*.tiktoken", "tekken.json")
+"""Files of which a tokenizer has at least one."""
+
+
 def load_tokenizer(name: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The tokenizer of a checkpoint, with a padding token and an end."""
     from transformers import AutoTokenizer
 
     files = open_checkpoint(str(name)) if not _is_finished_model(Path(name)) else None
     folder = files.folder if files else Path(name)
+    if not trust_remote_code and not any(path for form in _FORMS for path in folder.glob(form)):
+        raise ModelError(
+            f"{name} holds no tokenizer (tokenizer.json or tokenizer.model): it is no language model, "
+            "or only part of it was downloaded"
+        )
     config = _read_json(folder / "tokenizer_config.json")
     try:
         if _needs_conversion(folder, config):
