@@ -60,7 +60,7 @@ def resident() -> float:
 
 def run(pipe: Any, questions: str, out: str, url: str) -> None:
     """Evaluate, and report memory at every tenth of the way."""
-    from vivant.core.types import Record
+    from vivant.core.records import Record
     from vivant.engine import run_execution
     from vivant.engine.options import RunOptions
     from vivant.engine.progress import LineProgress

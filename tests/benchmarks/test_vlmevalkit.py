@@ -14,7 +14,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import PromptContext, ScoreSettings
 from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import DataError
-from vivant.core.types import Image, Record, Reply, Sample, Text, job_key
+from vivant.core.records import Record
+from vivant.core.types import Image, Reply, Sample, Text, job_key
 
 CHOICE = {"question": "What is it?", "A": "a cat", "B": "a dog", "C": "a cow", "D": "", "category": "animals"}
 

@@ -19,7 +19,8 @@ from vivant.benchmarks.sample_units import SampleUnit, TaskOrder
 from vivant.cli.main import app
 from vivant.core.errors import VivantError
 from vivant.core.files import write_jsonl
-from vivant.core.types import Record, Reply, Sample
+from vivant.core.records import Record
+from vivant.core.types import Reply, Sample
 from vivant.engine.evaluation import evaluate
 from vivant.reporting.board.checking import check_submission
 from vivant.reporting.board.entries import BoardConfig, gather_sources, list_entries

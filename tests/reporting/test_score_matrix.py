@@ -10,8 +10,9 @@ from tests.support.runs_kit import TASK, answer, make_run, quiz
 from tests.support.view_kit import write_run
 from vivant import mini
 from vivant.benchmarks import registry
+from vivant.core.records import Record
 from vivant.core.table import Row
-from vivant.core.types import Control, Record, Reply
+from vivant.core.types import Control, Reply
 from vivant.reporting.score_matrix import (
     MatrixEntry,
     RunRows,

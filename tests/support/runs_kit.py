@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from vivant.core.randomness import nth_permutation
-from vivant.core.types import Control, MediaUse, Option, Record, Reply, Sample, Text, job_key
+from vivant.core.records import MediaUse, Record
+from vivant.core.types import Control, Option, Reply, Sample, Text, job_key
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run

@@ -17,8 +17,9 @@ from tests.support.view_kit import choice_samples, make_records, write_run
 from tests.view.test_view import get, key
 from vivant.benchmarks.sample_units import SampleUnit, TaskOrder, group_intervals
 from vivant.core.files import write_jsonl
+from vivant.core.records import MediaUse, Record, Score
 from vivant.core.table import Row
-from vivant.core.types import MediaUse, Record, Reply, Sample, Score
+from vivant.core.types import Reply, Sample
 from vivant.engine.evaluation import evaluate
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run

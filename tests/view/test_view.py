@@ -19,7 +19,8 @@ from tests.support.helpers import picture, vivant
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.analysis.reasoning.label_files import Label, LabelledReply, write_labels
 from vivant.core.errors import UsageError
-from vivant.core.types import Image, MediaUse, Message, Record, Reply, Sample, Text
+from vivant.core.records import MediaUse, Record
+from vivant.core.types import Image, Message, Reply, Sample, Text
 from vivant.engine.evaluation import evaluate
 from vivant.runs.directory import RunDir
 from vivant.runs.log import LogWriter

@@ -26,7 +26,8 @@ from vivant.benchmarks.multiple_choice import make_options
 from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import DataError
-from vivant.core.types import Image, Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Image, Sample, Text
 from vivant.metrics.harness_rules import find_rule
 
 _CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")

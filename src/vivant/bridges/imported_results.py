@@ -19,7 +19,8 @@ from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.vlmevalkit import is_circular
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.files import atomic_path, iter_jsonl, write_atomic
-from vivant.core.types import Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Sample
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.run import Run
 from vivant.runs.settings import ListDigest, RunSettings

@@ -27,7 +27,8 @@ from msgspec import Struct
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
 from vivant.core.generated_images import PictureFolder
-from vivant.core.types import Job, Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Job, Reply
 from vivant.engine.cut_offs import MAX_CUT_OFF, CutOffWatch
 from vivant.engine.executor import Executor, RequestKey
 from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder

@@ -14,7 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import VivantError, shorten_line
-from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
+from vivant.core.records import MediaUse
+from vivant.core.types import Audio, Job, Reply, Text, Turn, Video
 from vivant.engine.byte_budget import estimate_held
 from vivant.engine.concurrency import Admission
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media

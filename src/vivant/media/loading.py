@@ -16,6 +16,7 @@ from msgspec import Struct
 from vivant.core.closing import Closeable
 from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_impostor, detect_video_type
+from vivant.core.records import MediaUse
 from vivant.core.types import (
     Audio,
     Clip,
@@ -24,7 +25,6 @@ from vivant.core.types import (
     FramePolicy,
     Image,
     Job,
-    MediaUse,
     Text,
     Turn,
     Video,

@@ -18,7 +18,8 @@ import msgspec
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol
 from vivant.core.errors import VivantError
-from vivant.core.types import Record, Sample
+from vivant.core.records import Record
+from vivant.core.types import Sample
 from vivant.runs.directory import RunDir
 from vivant.runs.judgements import FOLDER, measure_panel, read_panel
 from vivant.runs.live_scores import RecordScorer, open_scorer

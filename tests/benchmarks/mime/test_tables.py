@@ -29,8 +29,9 @@ from vivant.benchmarks.mime.names import VARIANTS
 from vivant.benchmarks.mime.result_names import format_result_name
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
+from vivant.core.records import Record, Score
 from vivant.core.table import Table, format_cell, to_csv, to_json, to_latex, to_markdown, to_text
-from vivant.core.types import Record, Reply, Sample, Score
+from vivant.core.types import Reply, Sample
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     from scipy import stats

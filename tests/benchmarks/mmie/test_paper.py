@@ -20,7 +20,8 @@ from vivant.benchmarks.mmie.paper import (
     is_on_scale,
     list_judge_inputs,
 )
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 
 
 def test_parity_of_judge_inputs(parity: Path) -> None:

@@ -27,7 +27,8 @@ from vivant.benchmarks.editions import PublishedEdition
 from vivant.benchmarks.jsonl import AcceptedAnswers
 from vivant.benchmarks.parts import OwnTables, PublishedResults
 from vivant.benchmarks.task_options import TaskOption
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 logger = logging.getLogger("vivant")
 

@@ -21,7 +21,8 @@ from vivant.benchmarks.milebench.normalisation import normalise
 from vivant.benchmarks.milebench.score import list_shown_options
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
-from vivant.core.types import Image, Record, Reply, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Image, Reply, Sample, Text
 
 FILES = ("pred.json", "eval.json", "eval_score.json", "pred_with_extracted.json")
 

@@ -14,7 +14,8 @@ from vivant.benchmarks.mmie.files import IMAGES, PictureFinder, choose_files, fi
 from vivant.benchmarks.mmie.items import CATEGORIES, OTHER, MmieItem, RawPart, find_category, read_items
 from vivant.benchmarks.mmie.items import rename_repeated_ids as with_unique_ids
 from vivant.core.errors import DataError
-from vivant.core.types import Image, Part, Record, Reply, Sample, Text
+from vivant.core.records import Record
+from vivant.core.types import Image, Part, Reply, Sample, Text
 
 TASKS = tuple(name.lower() for name in (*CATEGORIES, OTHER))
 ARCHIVES = ("images.tar.gz", "images.tgz", "images.tar")

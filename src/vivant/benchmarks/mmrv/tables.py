@@ -13,8 +13,9 @@ from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
 from vivant.benchmarks.table_parts import count_cells, format_interval
 from vivant.core.errors import UsageError
+from vivant.core.records import Record, Score
 from vivant.core.table import Cell, Row, Table
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 
 LAYOUTS: Mapping[str, str] = {
     "main": "Overall, implicit and explicit, six video types, beside the paper",
