@@ -205,7 +205,7 @@ def convert(
 
     Paths of video files are relative to the folder written, so let it be the one that holds them.
     """
-    from vivant.benchmarks.mimic.mapping import convert_dataset as convert_
+    from vivant.benchmarks.mimic.conversion import convert_dataset as convert_
 
     videos, items = convert_(mapping, out)
     say(f"{videos} videos and {items} items → {out}. Check them: vivant data check mimic --data {out}")
