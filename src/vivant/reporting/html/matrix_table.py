@@ -81,7 +81,6 @@ def build_matrix_block(matrix: ScoreMatrix, best: set[tuple[str, str]]) -> Matri
         notes.append("Green line: people.")
     if best:
         notes.append("Bold: better than every other model, after correction within the benchmark.")
-    notes += matrix.notes
     if len(entries) <= _MOST_ENTRIES and len(tasks) <= _MOST_TASKS:
         first = {benchmark.tasks[0].task: benchmark.title for benchmark in matrix.benchmarks}
         rows = tuple(
