@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.data_files import base64_image, write_tsv
 from tests.support.helpers import picture, vivant
-from tests.support.suite_kit import base64_image, write_tsv
 from vivant.api import evaluate
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import PromptContext, ScoreSettings

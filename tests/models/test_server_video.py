@@ -13,9 +13,10 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from tests.models.test_hosted import ask, question, videos
+from tests.models.test_hosted import ask, videos
 from tests.support.helpers import logged_messages
 from tests.support.media_kit import make_video, number_of
+from tests.support.model_requests import question
 from tests.support.standin import Standin, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
 from vivant.core.records import MediaUse
