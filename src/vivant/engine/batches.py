@@ -36,6 +36,7 @@ from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, build_request
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner
+from vivant.engine.waiting import is_set_within
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.server_errors import RequestRefusedError
@@ -314,7 +315,7 @@ class BatchRunner:
             under_way = [batch for batch in under_way if not await self._collected(batch)]
             if self._outcome.cut_off and under_way:
                 logger.info("Submitted batches continue at the provider.")
-            if not under_way or await self._stopped_within(pause):
+            if not under_way or await is_set_within(self._stopping, pause):
                 return
             pause = min(_LONGEST_POLL, pause * 1.6)
 
@@ -379,10 +380,3 @@ class BatchRunner:
             if pause is None:
                 raise met
             await asyncio.sleep(pause)
-
-    async def _stopped_within(self, seconds: float) -> bool:
-        try:
-            await asyncio.wait_for(self._stopping.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True

@@ -20,7 +20,7 @@ from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, check_reply
 from vivant.engine.retry import RetryPolicy, TypicalDuration
-from vivant.engine.waiting import WaitNotices
+from vivant.engine.waiting import WaitNotices, is_set_within
 from vivant.models.base import DeniedError, TransientError
 from vivant.models.thinking import Thinking
 from vivant.runs.log import LogWriter
@@ -143,7 +143,7 @@ class Runner:
         # `next` on the shared iterator never awaits, so that two workers cannot take the same job.
         while not self._stopping.is_set():
             while self._pacer is not None and not self._pacer.may_ask():
-                if await self._stopped_within(_PACE):
+                if await is_set_within(self._stopping, _PACE):
                     return
             job = next(source, None)
             if job is None:
@@ -259,7 +259,7 @@ class Runner:
             if pause is None:
                 return Reply(status="error", error=f"{outcome} (tried {attempts.count} times)")
             self._waits.note_retry(outcome, pause, attempts.count)
-            if await self._stopped_within(pause):
+            if await is_set_within(self._stopping, pause):
                 return None
 
     async def _attempt(
@@ -308,14 +308,6 @@ class Runner:
     def _tell_limit(self) -> None:
         if not self._stopping.is_set():
             self._executor.set_limit(int(self._limit.limit), self._limit.cuts)
-
-    async def _stopped_within(self, seconds: float) -> bool:
-        """Wait, unless the run is stopped meanwhile."""
-        try:
-            await asyncio.wait_for(self._stopping.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True
 
 
 def _first_exception(group: BaseExceptionGroup[BaseException]) -> BaseException:
