@@ -134,9 +134,9 @@ class VlmEvalKit(Benchmark):
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right, where they count as one."""
-        one = super().chance(sample)
+        single = super().chance(sample)
         copies = len(sample.options) if is_circular(sample.task) else 1
-        return None if one is None else one**copies
+        return None if single is None else single**copies
 
     def chance_as_scored(self, sample: Sample, settings: Mapping[str, Any]) -> float | None:
         """With `--set circular=false`, that one copy is guessed right."""

@@ -98,8 +98,8 @@ class VlmEvalKitResults(ImportedResults):
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right, where they count as one."""
-        one = super().chance(sample)
-        return None if one is None else one ** (len(sample.options) if is_circular(sample.task) else 1)
+        single = super().chance(sample)
+        return None if single is None else single ** (len(sample.options) if is_circular(sample.task) else 1)
 
 
 def score_imported(record: Record, scorer: str = "") -> Score:

@@ -80,7 +80,7 @@ def check_target(to: str) -> None:
 
 def write_dataset(runs: Sequence[Run], folder: Path, protocol: Protocol | None = None) -> None:
     """Write the dataset to a new folder and check that nothing in it should stay here."""
-    scrubber = Scrubber([place for run in runs for place in _list_places(run)])
+    scrubber = Scrubber([path for run in runs for path in _list_places(run)])
     (folder / "data").mkdir(parents=True)
     (folder / "manifests").mkdir()
     for run in runs:

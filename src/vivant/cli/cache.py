@@ -75,8 +75,8 @@ def trim(
         raise UsageError("--older-than needs a time, e.g. 30d")
     root = cache_root()
     if only in (None, "media"):
-        gone = trim_media(root, seconds)
-        say(f"media: {gone.media} entries removed, {format_size(gone.bytes)}")
+        trimmed = trim_media(root, seconds)
+        say(f"media: {trimmed.media} entries removed, {format_size(trimmed.bytes)}")
     if only in (None, "replies"):
         say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 

@@ -371,12 +371,12 @@ class BatchRunner:
             try:
                 return await call(*args, **named)
             except TransientError as error:
-                met = error
+                failure = error
             except (KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
-                met = TransientError(f"The batch endpoint sent something unexpected: {error!r}")
-            failures += not met.slow_down
-            refusals += met.slow_down
-            pause = self._retry.wait(failures, refusals, time.monotonic() - began, met)
+                failure = TransientError(f"The batch endpoint sent something unexpected: {error!r}")
+            failures += not failure.slow_down
+            refusals += failure.slow_down
+            pause = self._retry.wait(failures, refusals, time.monotonic() - began, failure)
             if pause is None:
-                raise met
+                raise failure
             await asyncio.sleep(pause)

@@ -98,8 +98,8 @@ class CircularDeclarative(Declarative):
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right: there are as many as options."""
-        one = super().chance(sample)
-        return one ** len(sample.options) if one is not None and sample.options else one
+        single = super().chance(sample)
+        return single ** len(sample.options) if single is not None and sample.options else single
 
     def chance_as_scored(self, sample: Sample, settings: Mapping[str, Any]) -> float | None:
         """With `--set circular=false`, that one copy is guessed right."""

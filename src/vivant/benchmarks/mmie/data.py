@@ -49,13 +49,15 @@ def _read_cached(root: Path, states: tuple[tuple[Path, int, int], ...]) -> tuple
 
 
 def _place_pictures(item: MmieItem, file: Path, finder: PictureFinder) -> MmieItem:
-    def place(parts: tuple[RawPart, ...]) -> tuple[RawPart, ...]:
+    def find_pictures(parts: tuple[RawPart, ...]) -> tuple[RawPart, ...]:
         return tuple(
             part if part.image is None else RawPart(part.text, finder.find(part.image, file))
             for part in parts
         )
 
-    return msgspec.structs.replace(item, question=place(item.question), reference=place(item.reference))
+    return msgspec.structs.replace(
+        item, question=find_pictures(item.question), reference=find_pictures(item.reference)
+    )
 
 
 def classify_item(item: MmieItem) -> str:

@@ -163,12 +163,12 @@ def build_l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Ben
     rows: list[Row] = []
     rules: list[int] = []
 
-    def place(row: Row) -> tuple[int, int]:
+    def sort_key(row: Row) -> tuple[int, int]:
         return order.get(row.group["ability"], len(order)), inner.get(row.group["l3"], len(inner))
 
     for run in runs:
         last = ""
-        for row in sorted(summarise(run, benchmark, ["ability", "l3"]), key=place):
+        for row in sorted(summarise(run, benchmark, ["ability", "l3"]), key=sort_key):
             if row.group["ability"] != last:
                 rules.append(len(body))
             last = row.group["ability"]
