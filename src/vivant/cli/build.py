@@ -23,7 +23,14 @@ Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
 
 @app.callback()
 def build() -> None:
-    """Make benchmarks."""
+    """Make benchmarks.
+
+    Examples:
+
+        vivant build mime plan mini
+
+        vivant build mimic all crawl --work build
+    """
 
 
 @app.command()

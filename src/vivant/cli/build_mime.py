@@ -36,7 +36,14 @@ RendererName = Annotated[
 
 @app.callback()
 def mime() -> None:
-    """Make MIME: motions put on characters, over backgrounds, seen from angles, as videos."""
+    """Make MIME: motions put on characters, over backgrounds, seen from angles, as videos.
+
+    Examples:
+
+        vivant build mime plan mini
+
+        vivant build mime render mini --out mine
+    """
 
 
 @app.command()
@@ -114,7 +121,12 @@ def check(
     folder: Annotated[Path, Argument(metavar="DIR", help="A folder that `render` made.")],
     workers: Workers = None,
 ) -> None:
-    """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view."""
+    """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view.
+
+    Example:
+
+        vivant build mime check mine
+    """
     from vivant.build.mime.check import check_folder
     from vivant.build.mime.jobs import count_workers
 
@@ -213,7 +225,12 @@ def try_clips(
 def setup_blender(
     again: Annotated[bool, Option("--again", help="Install anew where there is one.")] = False,
 ) -> None:
-    """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB."""
+    """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB.
+
+    Example:
+
+        vivant build mime setup-blender
+    """
     from vivant.build.mime.blender.install import install
 
     say(install(again=again))
@@ -221,7 +238,12 @@ def setup_blender(
 
 @app.command()
 def mini(out: Out, workers: Workers = None) -> None:
-    """Render the mini-edition anew: mimed actions in ten variants each."""
+    """Render the mini-edition anew: mimed actions in ten variants each.
+
+    Example:
+
+        vivant build mime mini --out mini-new
+    """
     from vivant.build.mime import MINI, build
     from vivant.build.mime.jobs import count_workers
 

@@ -94,6 +94,10 @@ def clean(
 
     Look at the contact sheet: it shows at a glance whether the recording was read rightly. Of a folder every recording
     is cleaned; one that is refused is named and costs only itself.
+
+    Example:
+
+        vivant build mime clean raw/sawing.bvh motions/sawing.bvh --fps 30
     """
     from vivant.build.mime.clean import CleaningReport, clean_file
     from vivant.build.mime.openpose import holds_openpose
@@ -328,7 +332,12 @@ def gallery(
         bool, Option("--looks", help="Also draw one shot by every renderer; Blender must be there.")
     ] = False,
 ) -> None:
-    """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP)."""
+    """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP).
+
+    Example:
+
+        vivant build mime gallery --out pictures --page gallery.md
+    """
     from vivant.build.mime.gallery import make_gallery
 
     clips = make_gallery(out, page, log_progress(), looks=looks)

@@ -52,7 +52,14 @@ MaybeWork = Annotated[
 
 @app.callback()
 def mimic() -> None:
-    """Make a benchmark like MIMIC-Bench from videos' metadata and comments, step by step."""
+    """Make a benchmark like MIMIC-Bench from videos' metadata and comments, step by step.
+
+    Examples:
+
+        vivant build mimic world --out crawl --videos 300 --render 50
+
+        vivant build mimic all crawl --work build
+    """
 
 
 @app.command("all")
@@ -71,6 +78,10 @@ def everything(
     """All steps in their order; those that nothing has changed for are passed over.
 
     Before the first it says what the crawl lacks, and stops if a later step would.
+
+    Example:
+
+        vivant build mimic all crawl --work build --config settings.yaml
     """
     from vivant.build.mimic.cleaning import clean as run_clean
     from vivant.build.mimic.crawl_survey import survey_ingest, survey_sources
@@ -196,7 +207,12 @@ def clean(
     config: Config = None,
     force: Force = False,
 ) -> None:
-    """Find languages, leave out spam, copies, unreadable files and videos with too few comments."""
+    """Find languages, leave out spam, copies, unreadable files and videos with too few comments.
+
+    Example:
+
+        vivant build mimic clean --work build
+    """
     from vivant.build.mimic.cleaning import clean as run
 
     run_step(partial(run, work, ray=ray, store=store, media=stored_media, force=force), config)
@@ -219,7 +235,12 @@ def world(
     ] = 0.02,
     force: Force = False,
 ) -> None:
-    """Invent a platform of any size to try the pipeline on: habits, topics, copies, spam, languages, accidents."""
+    """Invent a platform of any size to try the pipeline on: habits, topics, copies, spam, languages, accidents.
+
+    Example:
+
+        vivant build mimic world --out crawl --videos 300 --render 50
+    """
     from vivant.build.mimic.world import WorldPlan, make_world
 
     if (work is None) == (out is None):

@@ -19,7 +19,12 @@ app = CommandApp(no_args_is_help=True)
 
 @app.callback()
 def judge() -> None:
-    """Judges and people: which judgements by people are worth asking for."""
+    """Judges and people: which judgements by people are worth asking for.
+
+    Example:
+
+        vivant judge plan runs/mmie --half-width 3 --study studies/pilot
+    """
 
 
 @app.command()

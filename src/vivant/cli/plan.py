@@ -32,6 +32,10 @@ def plan(
 
     Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
     counted at their limit, so that a run costs less rather than more.
+
+    Example:
+
+        vivant plan mime/mcq --data mini --model openai/gpt-4o-mini --limit 20
     """
     prepared = plan_run(options, needs_key=False)
     table = build_plan_table(prepared, options)

@@ -148,7 +148,9 @@ def split(
 ) -> None:
     """Print the condition that a part of a division is: what `vivant run --where` takes.
 
-    Example:
+    Examples:
+
+        vivant train split mime/mcq --data mini --part test
 
         vivant run mime/mcq --where "$(vivant train split mime/mcq --data FOLDER --part test)" --model …
     """
