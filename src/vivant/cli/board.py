@@ -59,7 +59,7 @@ def board() -> None:
 def build(
     runs: Annotated[list[Path], Argument(metavar="RUN…", help="Runs and submissions, or folders of them.")],
     out: Annotated[Path, Option("--out", "-o", help="Folder of the site.")],
-    title: Annotated[str, Option("--title", help="(default: Leaderboard)")] = "",
+    title: Annotated[str, Option("--title", help="The leaderboard's title. [default: Leaderboard]")] = "",
     board_file: BoardFile = None,
     logs: Annotated[bool, Option("--logs", help="Copy questions and replies into the site too.")] = False,
     protocol: o.ProtocolOption = None,
@@ -90,7 +90,7 @@ def submit(
         str,
         Option("--name", help="The model, as the board shows it: its own name, or what board.yaml grants."),
     ] = "",
-    by: Annotated[str, Option("--by", help="Who contributes it.")] = "",
+    by: Annotated[str, Option("--by", metavar="NAME", help="Who contributes it.")] = "",
     link: Annotated[str, Option("--link", help="A page about the model: https://…")] = "",
     weights: Annotated[
         str, Option("--weights", metavar="open|closed", help="Can the model's weights be downloaded?")

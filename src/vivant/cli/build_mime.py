@@ -24,7 +24,7 @@ app.add_typer(data_app)
 Plan = Annotated[Path, Argument(metavar="FILE", help="A plan in YAML, or `mini` for the bundled one.")]
 Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
 Workers = Annotated[
-    int | None, Option("--workers", min=1, help="Processes. (default: one per core)", show_default=False)
+    int | None, Option("--workers", min=1, help="Processes. [default: one per core]", show_default=False)
 ]
 Preset = Annotated[
     str | None, Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten.")
@@ -72,7 +72,7 @@ def render(
     ] = "local",
     address: Annotated[
         str | None,
-        Option("--address", help="Of the Ray cluster. (default: RAY_ADDRESS, or one started here)"),
+        Option("--address", help="Of the Ray cluster. [default: RAY_ADDRESS, or one started here]"),
     ] = None,
 ) -> None:
     """Render all videos of a plan; run it again to resume. What is there and whole is kept.
@@ -144,7 +144,7 @@ def sheet(
     out: Annotated[Path, Option("--out", "-o", help="The picture: .jpg or .png.")],
     action: Annotated[str | None, Option("--action", help="All variants of this action.")] = None,
     variant: Annotated[
-        str | None, Option("--variant", help="All actions in this variant. (default: the plan's first)")
+        str | None, Option("--variant", help="All actions in this variant. [default: the plan's first]")
     ] = None,
     frames: Annotated[int, Option("--frames", min=1, max=32, help="Pictures of each video.")] = 8,
 ) -> None:
@@ -171,7 +171,7 @@ def try_clips(
         str | None, Option("--base-url", help="Address of an OpenAI-compatible server.")
     ] = None,
     variant: Annotated[
-        str | None, Option("--variant", help="The clips to show. (default: the plan's first variant)")
+        str | None, Option("--variant", help="The clips to show. [default: the plan's first variant]")
     ] = None,
     people: Annotated[int, Option("--people", min=1, help="Answers wanted of each clip.")] = 5,
     least: Annotated[

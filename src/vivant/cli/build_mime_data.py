@@ -27,7 +27,7 @@ Seed = Annotated[int, Option("--seed", help="Another seed makes other choices.")
 def motions(
     out: Out,
     actions: Annotated[
-        list[str] | None, Option("--actions", help="Names, with commas. (default: all)")
+        list[str] | None, Option("--actions", help="Names, with commas. [default: all]")
     ] = None,
     actors: Annotated[
         list[str] | None,
@@ -68,7 +68,7 @@ def clean(
         ),
     ],
     out: Annotated[Path, Argument(metavar="OUT", help="Where the result is written: a .bvh, or a folder.")],
-    fps: Annotated[float | None, Option("--fps", help="Resample to this rate. (default: kept)")] = None,
+    fps: Annotated[float | None, Option("--fps", help="Resample to this rate. [default: kept]")] = None,
     loop: Annotated[bool, Option("--loop", help="Cut to the best loop and close it.")] = False,
     trim: Annotated[bool, Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
     in_place: Annotated[
@@ -160,7 +160,7 @@ def consolidate(
         float, Option("--near", help="Cosine from which labels of one take are proposed as one.")
     ] = 0.6,
     ask: Annotated[
-        bool | None, Option("--ask/--no-ask", help="Decide on merges here and now. (default: on a terminal)")
+        bool | None, Option("--ask/--no-ask", help="Decide on merges here and now. [default: on a terminal]")
     ] = None,
 ) -> None:
     """Keep the takes that blind annotators agree on; near-equal labels are merged where a person says so.
@@ -264,12 +264,14 @@ def dataset(
         Path, Argument(metavar="DIR", help="A folder that `render` made, or a dataset to push.")
     ],
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder of the dataset. (default: DIR-dataset)")
+        Path | None, Option("--out", "-o", help="Folder of the dataset. [default: DIR-dataset]")
     ] = None,
     seed: Seed = 29,
     licence: Annotated[str, Option("--licence", help="As hubs name it, e.g. cc-by-4.0.")] = "",
-    title: Annotated[str, Option("--title", help="Of the data sheet.")] = "",
-    workers: Annotated[int | None, Option("--workers", min=1, help="(default: one per core)")] = None,
+    title: Annotated[str, Option("--title", help="Title of the data sheet.")] = "",
+    workers: Annotated[
+        int | None, Option("--workers", min=1, help="Processes. [default: one per core]")
+    ] = None,
     to: Annotated[
         str, Option("--push", metavar="OWNER/NAME", help="Push it to this hub repository; needs HF_TOKEN.")
     ] = "",

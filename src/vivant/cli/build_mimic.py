@@ -41,7 +41,7 @@ Sources = Annotated[
 ]
 Media = Annotated[
     Path | None,
-    Option("--media", help="Folder that video files lie in. (default: the one that holds the sources)"),
+    Option("--media", help="Folder that video files lie in. [default: the one that holds the sources]"),
 ]
 
 
@@ -159,10 +159,13 @@ def ingest(
     pause: Annotated[float, Option("--pause", min=0, help="Seconds between two videos.")] = 2.0,
     cookies: Annotated[Path | None, Option("--cookies", help="A cookies file for yt-dlp.")] = None,
     archive: Annotated[
-        Path | None, Option("--archive", help="Ids fetched before. (default: WORK/downloaded.txt)")
+        Path | None, Option("--archive", help="Ids fetched before. [default: WORK/downloaded.txt]")
     ] = None,
     program: Annotated[
-        str, Option("--yt-dlp", help="The command to run. (default: the yt-dlp of this Python)")
+        str,
+        Option(
+            "--yt-dlp", metavar="COMMAND", help="The command to run. [default: the yt-dlp of this Python]"
+        ),
     ] = "",
     ray: Ray = "",
     config: Config = None,
@@ -226,8 +229,10 @@ def world(
     out: Annotated[
         Path | None, Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
     ] = None,
-    videos: Annotated[int, Option("--videos", min=1)] = 2_000,
-    comments: Annotated[int | None, Option("--comments", help="(default: 100 a video)")] = None,
+    videos: Annotated[int, Option("--videos", min=1, help="How many videos.")] = 2_000,
+    comments: Annotated[
+        int | None, Option("--comments", help="How many comments. [default: 100 a video]")
+    ] = None,
     seed: Annotated[int, Option("--seed", help="Another seed makes another world.")] = 0,
     render: Annotated[int, Option("--render", min=0, help="With --out: draw the first N videos.")] = 0,
     broken: Annotated[

@@ -138,7 +138,7 @@ def _format_option(param: Any, ctx: Any, width: int) -> list[str]:
     left = f"  {names} {_format_metavar(param, ctx)}".rstrip()
     if len(left) > width:  # many choices: they go where text is wrapped
         text = f"{text} One of {_format_metavar(param, ctx).replace('|', ', ')}."
-        left = f"  {names} {_name_value(param)}"
+        left = f"  {names} {_name_value(param, ctx)}"
     return _format_row(left, text, width)
 
 
@@ -146,12 +146,20 @@ def _format_metavar(param: Any, ctx: Any) -> str:
     if param.is_flag or param.metavar:
         return "" if param.is_flag else str(param.metavar)
     # Typer names a type in angle brackets; of those, choices are worth showing.
-    kind = str(param.display_type(ctx) if hasattr(param, "display_type") else param.make_metavar(ctx))
-    return kind.strip("<>[]") if "|" in kind else _name_value(param)
+    kind = _read_type(param, ctx)
+    return kind.strip("<>[]") if "|" in kind else _name_value(param, ctx)
 
 
-def _name_value(param: Any) -> str:
-    return str(param.opts[0].rpartition("-")[2].upper())
+def _read_type(param: Any, ctx: Any) -> str:
+    return str(param.display_type(ctx) if hasattr(param, "display_type") else param.make_metavar(ctx))
+
+
+def _name_value(param: Any, ctx: Any) -> str:
+    """`N` for a number, `PATH` for a path; else the option's last word."""
+    kind = _read_type(param, ctx).lower().strip("<")
+    if kind.startswith(("int", "float")):
+        return "N"
+    return "PATH" if kind.startswith("path") else str(param.opts[0].rpartition("-")[2].upper())
 
 
 def _format_row(left: str, text: str, width: int, column: int = _COLUMN) -> list[str]:

@@ -64,7 +64,7 @@ def plan(
     judgements: Annotated[
         int, Option("--judgements-per-item", min=1, help="From how many people, in the study.")
     ] = 1,
-    seed: Annotated[int, Option("--seed", help="Of the draw.")] = 0,
+    seed: Annotated[int, Option("--seed", help="Seed of the draw.")] = 0,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
 ) -> None:

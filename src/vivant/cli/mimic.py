@@ -41,7 +41,7 @@ def pack(
     ] = None,
     human: Annotated[str, Option("--human", help="top5: the five most-liked comments; none.")] = "top5",
     key: Annotated[
-        Path | None, Option("--key", help="File for the sealed key. (default: PACK.key.jsonl)")
+        Path | None, Option("--key", help="File for the sealed key. [default: PACK.key.jsonl]")
     ] = None,
     limit: Annotated[
         int | None, Option("--limit", min=1, help="Take at most N videos, drawn by seed.")

@@ -179,7 +179,7 @@ def wording(
         ),
     ],
     out: Annotated[
-        Path | None, Option("--out", "-o", metavar="FILE", help="(default: BENCHMARK-wording.yaml)")
+        Path | None, Option("--out", "-o", metavar="FILE", help="[default: BENCHMARK-wording.yaml]")
     ] = None,
 ) -> None:
     """Read the original prompts out of your own clone of a repository, for --prompts and --judge-prompts.

@@ -56,11 +56,11 @@ def new(
     share: Annotated[
         int | None,
         Option(
-            "--items-per-participant", min=1, help="How many one person judges. (default: 20, or what fits)"
+            "--items-per-participant", min=1, help="How many one person judges. [default: 20, or what fits]"
         ),
     ] = None,
     judgements: Annotated[
-        int | None, Option("--judgements-per-item", min=1, help="From how many people. (default: 3)")
+        int | None, Option("--judgements-per-item", min=1, help="From how many people. [default: 3]")
     ] = None,
     balance: Annotated[
         list[str] | None,
@@ -192,11 +192,11 @@ def export(
     folder: Folder,
     database: Database = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder to write. (default: DIR/exports/TIME)")
+        Path | None, Option("--out", "-o", help="Folder to write. [default: DIR/exports/TIME]")
     ] = None,
     form: Annotated[
         list[str] | None,
-        Option("--format", help="jsonl, csv, parquet, label-studio or jspsych; repeat. (default: jsonl)"),
+        Option("--format", help="jsonl, csv, parquet, label-studio or jspsych; repeat. [default: jsonl]"),
     ] = None,
     only_counted: Annotated[
         bool,
@@ -230,7 +230,7 @@ def export(
 def import_(
     folder: Folder,
     files: Annotated[list[Path], Argument(metavar="FILE…", help="human_eval.jsonl")],
-    form: Annotated[Literal["mime"], Option("--as", help="The format of the files.")],
+    form: Annotated[Literal["mime"], Option("--as", metavar="FORMAT", help="The format of the files.")],
     data: Annotated[
         str | None, Option("--data", metavar="PATH", help="MIME's data, for facets and videos.")
     ] = None,
