@@ -11,7 +11,6 @@ asynchronous client on the same task. Needs lmms-eval.
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import statistics
 import subprocess
@@ -22,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import AT_ONCE, serve
+from benchmarks.engine import AT_ONCE, start_server
 
 LIMIT = 2.0
 
@@ -110,15 +109,13 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     os.environ |= {"OPENAI_API_KEY": "none", "HF_HUB_OFFLINE": "1"}
-    port, highest = multiprocessing.Value("i", 0), multiprocessing.Value("i", 0)
-    server = multiprocessing.Process(target=serve, args=(port, highest), daemon=True)
-    server.start()
+    server, url, _ = start_server()
     figures: dict[str, list[dict[str, float]]] = {"native": [], "bridged": [], "lmms-eval": []}
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         os.environ |= {"VIVANT_CACHE": str(folder / "cache"), "HF_HOME": str(folder / "hub")}
         write_data(folder, count)
-        url, data = f"http://127.0.0.1:{port.value}/v1", str(folder / "ai2d")
+        data = str(folder / "ai2d")
         for turn in range(runs):
             native: Any = (str(folder / "native.jsonl"), "", url, str(folder / f"native-{turn}"))
             figures["native"].append(measure("run_engine", *native))

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import AT_ONCE, DELAY, make_questions, serve
+from benchmarks.engine import AT_ONCE, DELAY, make_questions, start_server
 
 LIMIT = 1.15
 SCALES = 1.6
@@ -53,16 +53,11 @@ def requests(folder: Path, count: int) -> None:
     """Local and Ray in turn, five times each; the best of each, so that other load favours neither."""
     from ray.cluster_utils import Cluster
 
-    context = multiprocessing.get_context("spawn")
-    port, highest = context.Value("i", 0), context.Value("i", 0)
-    server = context.Process(target=serve, args=(port, highest), daemon=True)
-    server.start()
-    while not port.value:
-        time.sleep(0.05)
+    server, url, _ = start_server()
     questions = make_questions(folder, count)
     common = {
         "model": "openai/m",
-        "url": f"http://127.0.0.1:{port.value}/v1",
+        "url": url,
         "concurrency": AT_ONCE,
         "cache": "off",
     }

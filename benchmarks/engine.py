@@ -69,6 +69,17 @@ def serve(port: Any, highest: Any, fail_every: int = 0) -> None:
     answer_completions(handle, port)
 
 
+def start_server(fail_every: int = 0) -> tuple[Any, str, Any]:
+    """The server in a process of its own, its address, and where it counts the most requests at once."""
+    context = multiprocessing.get_context("spawn")
+    port, highest = context.Value("i", 0), context.Value("i", 0)
+    server = context.Process(target=serve, args=(port, highest, fail_every), daemon=True)
+    server.start()
+    while not port.value:
+        time.sleep(0.05)
+    return server, f"http://127.0.0.1:{port.value}/v1", highest
+
+
 def answer_completions(handle: Any, port: Any) -> None:
     """Serve chat completions by `handle` on a free port, which is told, until the process is ended."""
     from aiohttp import web
@@ -144,13 +155,7 @@ def main() -> None:
     """Run all in turn, five times each, and print the ratios of the medians."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     runs = int(sys.argv[2]) if len(sys.argv) > 2 else 5
-    context = multiprocessing.get_context("spawn")
-    port, highest = context.Value("i", 0), context.Value("i", 0)
-    server = context.Process(target=serve, args=(port, highest), daemon=True)
-    server.start()
-    while not port.value:
-        time.sleep(0.05)
-    url = f"http://127.0.0.1:{port.value}/v1"
+    server, url, highest = start_server()
     taken: dict[str, list[tuple[float, float, float]]] = {}
     flights: dict[str, list[int]] = {}
     absent: dict[str, str] = {}

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import AT_ONCE, serve
+from benchmarks.engine import AT_ONCE, start_server
 
 GROWTH = 1.10
 PICTURES = 100
@@ -60,7 +60,7 @@ def resident() -> float:
 
 def run(pipe: Any, questions: str, out: str, url: str) -> None:
     """Evaluate, and report memory at every tenth of the way."""
-    from vivant.core.types import Record
+    from vivant.core.records import Record
     from vivant.engine import run_execution
     from vivant.engine.options import RunOptions
     from vivant.engine.progress import LineProgress
@@ -121,17 +121,11 @@ def grown(what: str, count: int, questions: Path, out: Path, url: str = "") -> l
 def main() -> None:
     """At once, through HTTP, and resumed."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
-    context = multiprocessing.get_context("spawn")
-    port, highest = context.Value("i", 0), context.Value("i", 0)
-    server = context.Process(target=serve, args=(port, highest, FAIL_EVERY), daemon=True)
-    server.start()
-    while not port.value:
-        time.sleep(0.05)
+    server, url, _ = start_server(FAIL_EVERY)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["VIVANT_CACHE"] = str(folder / "cache")
         os.environ.setdefault("OPENAI_API_KEY", "none")
-        url = f"http://127.0.0.1:{port.value}/v1"
         questions = make_questions(folder, count)
         grown("a model that answers at once", count, questions, folder / "first")
         marks = grown("a model behind HTTP", count, questions, folder / "run", url)

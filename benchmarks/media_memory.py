@@ -16,13 +16,12 @@ import os
 import resource
 import sys
 import tempfile
-import time
 from base64 import b64encode
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import serve
+from benchmarks.engine import start_server
 
 PICTURES = 100
 LIMIT = 1.5
@@ -106,13 +105,7 @@ def _measured(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
 def main() -> None:
     """Both, at 4 and at 16 at a time."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20
-    context = multiprocessing.get_context("spawn")
-    port, highest = context.Value("i", 0), context.Value("i", 0)
-    server = context.Process(target=serve, args=(port, highest), daemon=True)
-    server.start()
-    while not port.value:
-        time.sleep(0.05)
-    url = f"http://127.0.0.1:{port.value}/v1"
+    server, url, _ = start_server()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["VIVANT_CACHE"] = str(folder / "cache")

@@ -22,7 +22,8 @@ from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.editions import load_editions
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.datasets import DATASETS, MileBenchDataset, choose_matching
-from vivant.core.types import Option, Record, Reply, Sample
+from vivant.core.records import Record
+from vivant.core.types import Option, Reply, Sample
 
 LIMIT = 5.0
 ROUNDS = 3

@@ -27,7 +27,8 @@ from vivant.benchmarks.mimic.judgements import CommentJudgement, Judges, write_j
 from vivant.benchmarks.mimic.pack_builder import build_pack
 from vivant.benchmarks.mimic.packs import Pack, open_key
 from vivant.benchmarks.mimic.panels import compute_outcome
-from vivant.core.types import Message, Record, Reply, Text, Video
+from vivant.core.records import Record
+from vivant.core.types import Message, Reply, Text, Video
 from vivant.judging.comment_authors import load_authors
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import read_log

@@ -29,7 +29,7 @@ _MARKS = {
     "tests/models/test_transformers.py": "torch",
     "tests/engine/test_ray.py": "cluster",
     "tests/build/mimic/test_ray.py": "cluster",
-    "/test_browser.py": "browser",
+    "browser.py": "browser",
     "tests/bridges/real/": "bridges",
 }
 """What a file's tests need, by a part of its path."""

@@ -16,8 +16,9 @@ from vivant.analysis.comparison_table import build_comparison_table, format_p, w
 from vivant.benchmarks import registry
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
+from vivant.core.records import Record
 from vivant.core.table import to_text
-from vivant.core.types import Option, Record, Reply
+from vivant.core.types import Option, Reply
 from vivant.reporting.html.leader_comparison import compare_leaders
 
 

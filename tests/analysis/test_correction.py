@@ -17,7 +17,7 @@ from tests.support.correction_kit import (
 )
 from tests.support.fault_server import Act, serving
 from tests.support.mmie_kit import run_vivant
-from tests.support.runs_kit import answer, make_run, quiz
+from tests.support.runs_kit import answer, label_reply, make_run, quiz
 from vivant.analysis.correction.comments import CommentOrigin, CommentPanel, join_comments
 from vivant.analysis.correction.judged_scores import JudgedScores, correct_scores
 from vivant.analysis.correction.labels import join_labels
@@ -176,18 +176,7 @@ def test_labels_of_a_judge_are_corrected_by_those_of_people(tmp_path: Path) -> N
     records = list(run.records().values())
 
     def labels(by: str, count: int, kind: Any) -> list[LabelledReply]:
-        return [
-            LabelledReply(
-                key=record.key,
-                task=record.task,
-                id=record.id,
-                by=by,
-                scheme="general",
-                kind=kind(n),
-                length=len(record.reply.text),
-            )
-            for n, record in enumerate(records[:count])
-        ]
+        return [label_reply(record, kind(n), by) for n, record in enumerate(records[:count])]
 
     from vivant.analysis.reasoning.kinds import find_scheme
 
@@ -278,16 +267,7 @@ def test_a_filled_table_of_labels_corrects_a_judges_labels(tmp_path: Path) -> No
     run = make_run(tmp_path / "run", samples, [answer(sample, 1) for sample in samples])
     first, second, *_ = find_scheme("", "general").kinds
     labels = [
-        LabelledReply(
-            key=record.key,
-            task=record.task,
-            id=record.id,
-            by="judge",
-            scheme="general",
-            kind=first if n % 3 else second,
-            length=len(record.reply.text),
-        )
-        for n, record in enumerate(run.records().values())
+        label_reply(record, first if n % 3 else second) for n, record in enumerate(run.records().values())
     ]
     write_labels(run.dir.path, "judge", labels)
     command = ("reasoning", "run", "--only", "errors", "--template", "label-me.csv")

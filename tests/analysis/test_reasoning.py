@@ -23,8 +23,9 @@ from vivant.analysis.reasoning.shares import count_kind_shares, count_segment_sh
 from vivant.benchmarks.mime.kinds import KINDS as MIME
 from vivant.benchmarks.mmrv.kinds import KINDS as MMRV
 from vivant.core.errors import DataError, UsageError
+from vivant.core.records import Record
 from vivant.core.table import to_text
-from vivant.core.types import Record, Reply
+from vivant.core.types import Reply
 from vivant.judging.options import JudgeOptions
 from vivant.reporting.reasoning import build_reasoning_tables
 from vivant.runs.run import Run

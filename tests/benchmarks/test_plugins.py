@@ -24,13 +24,13 @@ class Right:
     async def generate(self, request):
         return next(option.name for option in request.options if option.text == "right")
 '''
-PLUGIN = """
-import json
+PLUGIN = """import json
 from pathlib import Path
 
 from vivant.benchmarks.base import Prompt, TaskInfo
 from vivant.benchmarks.multiple_choice import MultipleChoice, make_options, user_message
-from vivant.core.types import Image, Message, Option, Sample, Score, Text
+from vivant.core.records import Score
+from vivant.core.types import Image, Message, Option, Sample, Text
 
 
 class Toy(MultipleChoice):

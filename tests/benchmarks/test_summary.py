@@ -19,7 +19,8 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.summary import matches, natural, parse_where, summarise
 from vivant.core.errors import DataError, UsageError
-from vivant.core.types import Record, Sample, Score, ScoreStatus
+from vivant.core.records import Record, Score, ScoreStatus
+from vivant.core.types import Sample
 
 
 class Toy(Benchmark):

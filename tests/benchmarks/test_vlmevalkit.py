@@ -7,14 +7,15 @@ from typing import Any
 
 import pytest
 
+from tests.support.data_files import base64_image, write_tsv
 from tests.support.helpers import picture, vivant
-from tests.support.suite_kit import base64_image, write_tsv
 from vivant.api import evaluate
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import PromptContext, ScoreSettings
 from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import DataError
-from vivant.core.types import Image, Record, Reply, Sample, Text, job_key
+from vivant.core.records import Record
+from vivant.core.types import Image, Reply, Sample, Text, job_key
 
 CHOICE = {"question": "What is it?", "A": "a cat", "B": "a dog", "C": "a cow", "D": "", "category": "animals"}
 

@@ -13,7 +13,8 @@ from vivant.benchmarks.base import PromptContext, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
 from vivant.build.needles import Kind, build_needles
 from vivant.core.errors import UsageError
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 
 
 def data(folder: Path) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import yaml
 from typer.testing import CliRunner
 
 import vivant
+from tests.support.data_files import base64_image, write_tsv
 from tests.support.doc_commands import (
     LONG_REASON,
     ROOT,
@@ -26,7 +27,7 @@ from tests.support.doc_commands import (
     parse_command,
 )
 from tests.support.helpers import picture, questions
-from tests.support.suite_kit import base64_image, write_suite, write_tsv
+from tests.support.suite_kit import write_suite
 from vivant import mini
 from vivant.build.mimic.topics import QUESTIONS, Topic, make_questions
 from vivant.cli.main import app

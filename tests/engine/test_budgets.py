@@ -15,7 +15,8 @@ from tests.engine.test_faults import QUICK, number_of, options_for
 from tests.support.fault_server import Act, serving
 from tests.support.helpers import questions, vivant
 from vivant.core.errors import UsageError
-from vivant.core.types import Picture, Record, Reply, Text, Turn
+from vivant.core.records import Record
+from vivant.core.types import Picture, Reply, Text, Turn
 from vivant.engine.budget import Meter, Price, RunBudget
 from vivant.engine.option_parsing import parse_duration
 from vivant.engine.options import RunOptions

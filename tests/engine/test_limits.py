@@ -13,7 +13,8 @@ import pytest
 from tests.engine.test_faults import ask, options_for
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import questions
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 from vivant.engine.budget import Meter
 from vivant.engine.concurrency import AdaptiveLimit, Admission
 from vivant.engine.rate_limit import RateLimit

@@ -15,7 +15,8 @@ import pytest
 
 from tests.support.fault_server import Act, serving
 from tests.support.helpers import questions, vivant
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
 from vivant.runs.log import LogError, LogWriter, read_log
 from vivant.runs.run import Run

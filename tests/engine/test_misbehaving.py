@@ -18,7 +18,8 @@ import pytest
 from tests.engine.test_faults import QUICK, ask, number_of, options_for, statuses
 from tests.support.fault_server import Act, completion, serving
 from tests.support.helpers import logged_messages, picture, questions
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 from vivant.engine import waiting
 from vivant.engine.budget import ESTIMATED, Meter, RunBudget, recorded_usage
 from vivant.engine.evaluation import evaluate
@@ -282,7 +283,8 @@ def test_a_token_budget_holds_over_resumes_though_the_server_reports_nothing(tmp
 
 
 def test_a_record_that_holds_no_usage_is_counted_by_its_texts() -> None:
-    from vivant.core.types import MediaUse, Message, Text
+    from vivant.core.records import MediaUse
+    from vivant.core.types import Message, Text
 
     record = Record(
         key="t/1",

@@ -9,13 +9,14 @@ from typing import Any
 import pytest
 
 from tests.support.helpers import logged_messages, questions
-from vivant.core.types import Record, Reply, ReplyStatus
+from vivant.core.records import Record
+from vivant.core.types import Reply, ReplyStatus
 from vivant.engine.evaluation import evaluate
 from vivant.engine.progress import LineProgress
 from vivant.engine.reply_cache import is_cacheable
 
 MODEL = """
-from vivant.core.types import Record, Reply, ReplyStatus
+from vivant.core.types import Reply
 
 class Odd:
     batch_size = 1

@@ -17,7 +17,8 @@ from tests.support.helpers import logged_messages, questions
 from vivant.api import plan
 from vivant.cli.models import app
 from vivant.core.errors import UsageError
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 from vivant.engine.budget import Price
 from vivant.engine.cost import announce_cost, estimate_cost
 from vivant.engine.evaluation import evaluate

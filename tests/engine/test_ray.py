@@ -14,10 +14,10 @@ import msgspec
 import pytest
 
 from tests.engine.test_faults import number_of
-from tests.engine.test_stopping import clustered
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
 from tests.support.media_kit import make_video
+from tests.support.stopping_kit import clustered
 from vivant.core.errors import UsageError
 from vivant.engine.options import RunOptions
 from vivant.engine.retry import RetryPolicy

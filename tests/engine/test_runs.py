@@ -20,7 +20,8 @@ import pytest
 from tests.support import killed
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions, vivant
-from vivant.core.types import Decoding, Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Decoding, Reply
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import ModelError
 from vivant.runs.directory import RunError

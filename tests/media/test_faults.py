@@ -20,7 +20,8 @@ import pytest
 
 from tests.support.media_kit import job, make_video, number_of
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.types import Clip, FramePolicy, MediaUse, Video
+from vivant.core.records import MediaUse
+from vivant.core.types import Clip, FramePolicy, Video
 from vivant.media import MediaLoader, probe, verify
 from vivant.media.frame_selection import FrameSelection
 from vivant.media.worker_pool import MediaWorkerPool

@@ -9,7 +9,7 @@ import numpy
 import pytest
 from PIL import Image
 
-from tests.support.suite_kit import write_split_tar, write_zip
+from tests.support.data_files import write_split_tar, write_zip
 from vivant.core.errors import DataError
 from vivant.media.archives import is_unpacked, unpack_all
 from vivant.media.frame_folders import list_frames, name_frame_video, write_frame_video

@@ -18,7 +18,8 @@ from PIL import ImageOps
 from tests.support.media_kit import job, numbered
 from vivant.core import file_types as sniff
 from vivant.core.errors import MediaError
-from vivant.core.types import FramePolicy, Image, MediaUse, Picture
+from vivant.core.records import MediaUse
+from vivant.core.types import FramePolicy, Image, Picture
 from vivant.media import MediaLoader, verify
 from vivant.media.image_grid import load_grid
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from vivant.core.errors import DataError
-from vivant.core.types import Content, Cue, MediaUse, Picture, Record, Reply, Text, Video
+from vivant.core.records import MediaUse, Record
+from vivant.core.types import Content, Cue, Picture, Reply, Text, Video
 from vivant.media.shown_cues import list_cues, spread_cues, write_out_cues
 from vivant.media.subtitles import format_cues, parse_time, read_subtitles
 

@@ -16,6 +16,7 @@ from vivant.metrics.rank_ranges import format_rank, rank_ranges
         ([(80, 90), (65, 82), (60, 70)], [(1, 2), (1, 3), (2, 3)]),
         ([(50, 60), (60, 70)], [(1, 2), (1, 2)]),
         ([(80, 90), None, (10, 20)], [(1, 1), None, (2, 2)]),
+        ([(80, 90), None], [None, None]),  # nothing was compared
         ([], []),
     ],
 )

@@ -10,7 +10,8 @@ import pytest
 from tests.support.helpers import questions, vivant
 from vivant.core.errors import UsageError
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelOptions
+from vivant.engine.retry import RetryPolicy
+from vivant.models.base import ModelError, ModelOptions
 from vivant.models.registry import create
 
 
@@ -103,6 +104,43 @@ class M:
     assert [name for name, reply in replies.items() if reply.status != "ok"] == ["q002"]
     assert len(replies) == 6
     assert replies["q002"].error.startswith(error)
+
+
+@pytest.mark.parametrize("hint", ["", ", retry_after=0.0", ", slow_down=True"])
+def test_what_may_pass_is_tried_again_in_a_batch_as_alone(tmp_path: Path, hint: str) -> None:
+    spec = write(
+        tmp_path,
+        f"""
+from vivant.models.base import TransientError
+class M:
+    failures = 0
+    def generate(self, prompts, media):
+        if M.failures < 2 and any("number 2" in prompt for prompt in prompts):
+            M.failures += 1
+            raise TransientError("busy"{hint})
+        return ["A"] * len(prompts)
+""",
+    )
+    path = str(questions(tmp_path, 6, pictures=False))
+    run = evaluate(path, spec, out=str(tmp_path / "run"), retry=RetryPolicy(first=0.01))
+    records = {record.id: record for record in run.records().values()}
+    assert len(records) == 6
+    assert {record.reply.status for record in records.values()} == {"ok"}
+    assert records["q002"].attempts > 1
+
+
+def test_what_no_request_can_pass_ends_the_run_of_a_batch_model(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path,
+        """
+from vivant.models.base import ModelError
+class M:
+    def generate(self, prompts, media):
+        raise ModelError("The licence of the weights has ended; renew it")
+""",
+    )
+    with pytest.raises(ModelError, match="The licence of the weights has ended"):
+        evaluate(str(questions(tmp_path, 3, pictures=False)), spec, out=str(tmp_path / "run"))
 
 
 def test_a_wrong_number_of_texts_is_an_error_of_the_batch(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.models.test_hosted import ask, question
+from tests.models.test_hosted import ask
 from tests.support.helpers import picture, questions
+from tests.support.model_requests import question
 from tests.support.standin import (
     openai,
     openai_says,

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.helpers import picture, questions
 from tests.support.media_kit import make_video
+from tests.support.model_requests import question
 from tests.support.standin import (
     Standin,
     anthropic,
@@ -55,10 +56,6 @@ def one(model: str, request: Request, **options: Any) -> Reply:
             await made.close()
 
     return asyncio.run(main())
-
-
-def question(*parts: Any, **decoding: Any) -> Request:
-    return Request(turns=(Turn("user", parts),), decoding=Decoding(**decoding))
 
 
 def videos(folder: Path, count: int, files: int = 1) -> Path:

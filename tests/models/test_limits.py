@@ -16,7 +16,8 @@ from PIL import Image
 from tests.support.helpers import picture, questions
 from tests.support.media_kit import make_video
 from tests.support.standin import openai, openai_says
-from vivant.core.types import SHRUNK, Clip, MediaUse, Picture, Text, Turn
+from vivant.core.records import SHRUNK, MediaUse
+from vivant.core.types import Clip, Picture, Text, Turn
 from vivant.engine.evaluation import evaluate
 from vivant.models.model_table import (
     ModelFacts,

@@ -15,7 +15,8 @@ import pytest
 from tests.support import tiny_models, tiny_video_models
 from tests.support.media_kit import full_decode, job, make_video, uneven
 from tests.support.torchvision_ops import import_torchvision
-from vivant.core.types import Clip, Decoding, FramePolicy, MediaUse, Picture, Request, Text, Video, VideoInput
+from vivant.core.records import MediaUse
+from vivant.core.types import Clip, Decoding, FramePolicy, Picture, Request, Text, Video, VideoInput
 from vivant.media import MediaLoader
 from vivant.media.clips import frame_metadata
 from vivant.models.base import ModelError

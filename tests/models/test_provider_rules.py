@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.test_hosted import question
+from tests.support.model_requests import question
 from tests.support.provider_rules import CLAUDE, GEMINI, GPT, refuse_claude, refuse_gemini, refuse_gpt
 from vivant.core.errors import UsageError
 from vivant.core.types import Decoding, Request, Text

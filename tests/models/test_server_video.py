@@ -13,12 +13,14 @@ import msgspec
 import pytest
 from aiohttp import web
 
-from tests.models.test_hosted import ask, question, videos
+from tests.models.test_hosted import ask, videos
 from tests.support.helpers import logged_messages
 from tests.support.media_kit import make_video, number_of
+from tests.support.model_requests import question
 from tests.support.standin import Standin, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
-from vivant.core.types import Clip, ClipTiming, FramePolicy, MediaUse, Picture, Text
+from vivant.core.records import MediaUse
+from vivant.core.types import Clip, ClipTiming, FramePolicy, Picture, Text
 from vivant.models.base import ModelError, ModelOptions
 from vivant.models.openai import OpenAI
 from vivant.models.server_video import sample_files

@@ -16,7 +16,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.summary import order_levels, summarise
 from vivant.core.errors import UsageError
-from vivant.core.types import Reply, Sample, Score
+from vivant.core.records import Score
+from vivant.core.types import Reply, Sample
 from vivant.engine.evaluation import evaluate
 from vivant.reporting.figure_context import make_context
 from vivant.reporting.figure_style import FigureStyle, load_pyplot, save_figure

@@ -11,12 +11,12 @@ from tests.support.correction_kit import judge_kindly, quality_of
 from tests.support.media_kit import make_video
 from tests.support.mimic_kit import make_ref, make_video_line, write_comment_run, write_folder, write_lines
 from tests.support.mmie_kit import make_entry, make_part, write_answers
-from tests.support.runs_kit import TASK, answer, make_run, quiz
+from tests.support.runs_kit import TASK, answer, label_reply, make_run, quiz
 from tests.support.study_kit import judged
 from vivant.analysis.correction.judged_scores import correct_scores
 from vivant.analysis.correction.people import join_people
 from vivant.analysis.reasoning.kinds import RESTS_ON
-from vivant.analysis.reasoning.label_files import LabelledReply, read_labels, write_labels
+from vivant.analysis.reasoning.label_files import read_labels, write_labels
 from vivant.analysis.reasoning.people_labels import import_labels
 from vivant.benchmarks.mimic.pack_builder import build_pack
 from vivant.benchmarks.mimic.packs import Pack
@@ -134,15 +134,7 @@ def _label_run(path: Path) -> Run:
         run.dir.path,
         "judge",
         [
-            LabelledReply(
-                key=record.key,
-                task=record.task,
-                id=record.id,
-                by="judge",
-                scheme="general",
-                kind="perception" if number % 4 == 0 else "knowledge",
-                length=len(record.reply.text),
-            )
+            label_reply(record, "perception" if number % 4 == 0 else "knowledge")
             for number, record in enumerate(run.records().values())
         ],
     )

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from PIL import Image
 
 from tests.support.media_kit import make_video
-
-if TYPE_CHECKING:
-    pass
 
 
 def draw(number: int, form: str = "JPEG", mode: str = "RGB", size: tuple[int, int] = (48, 32)) -> Image.Image:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import struct
 from collections.abc import Callable
@@ -14,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image as Pillow
 
-from vivant.core.types import Job, Message, Part, Text
+from vivant.core.types import Clip, Job, Message, Part, Picture, Text
+from vivant.media import LoadedMedia, MediaLoader
 from vivant.media.encoding import FrameEncoder
 
 Pixels = npt.NDArray[np.uint8]
@@ -184,3 +186,17 @@ def job(root: Path, *parts: Part, **settings: Any) -> Job:
         root=str(root),
         **settings,
     )
+
+
+def load(loader: MediaLoader, job: Job, **settings: Any) -> LoadedMedia:
+    """What a model is shown of a job."""
+    return asyncio.run(loader.load(job, **settings))
+
+
+def numbers(loaded: LoadedMedia) -> list[int]:
+    """The numbers drawn into all pictures and frames, in the order shown."""
+    pictures: list[Picture] = []
+    for turn in loaded.turns:
+        for part in turn.parts:
+            pictures += part.frames if isinstance(part, Clip) else [part] if isinstance(part, Picture) else []
+    return [number_of(picture.data) for picture in pictures]

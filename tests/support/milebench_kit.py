@@ -11,7 +11,8 @@ from PIL import Image as Pillow
 
 from vivant.benchmarks.base import Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
-from vivant.core.types import Record, Reply, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Reply, Sample
 
 
 def make_item(

@@ -10,7 +10,8 @@ import msgspec
 
 from vivant.benchmarks.mimic.pack_builder import PackReport, build_pack
 from vivant.benchmarks.mimic.packs import Key, Pack, open_key
-from vivant.core.types import Decoding, Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Decoding, Reply
 from vivant.judging.comment_authors import load_authors
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import LogWriter

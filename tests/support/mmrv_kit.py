@@ -11,7 +11,8 @@ import msgspec
 from vivant.benchmarks.base import Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.mmrv import MMRV
 from vivant.benchmarks.mmrv.data import to_sample
-from vivant.core.types import MediaUse, Record, Reply, Sample
+from vivant.core.records import MediaUse, Record
+from vivant.core.types import Reply, Sample
 
 TASK = "mmrv/mcq"
 

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import msgspec
 
+from vivant.analysis.reasoning.label_files import LabelledReply
 from vivant.core.randomness import nth_permutation
-from vivant.core.types import Control, MediaUse, Option, Record, Reply, Sample, Text, job_key
+from vivant.core.records import MediaUse, Record
+from vivant.core.types import Control, Option, Reply, Sample, Text, job_key
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run
@@ -16,6 +18,19 @@ from vivant.runs.settings import RunSettings, digest
 
 TASK = "jsonl/quiz"
 OPTIONS = tuple(Option(name, text) for name, text in zip("ABCD", ("oak", "elm", "ash", "fir"), strict=True))
+
+
+def label_reply(record: Record, kind: str, by: str = "judge") -> LabelledReply:
+    """A label of the general scheme on a whole reply."""
+    return LabelledReply(
+        key=record.key,
+        task=record.task,
+        id=record.id,
+        by=by,
+        scheme="general",
+        kind=kind,
+        length=len(record.reply.text),
+    )
 
 
 def quiz(count: int, *, cluster: int = 1, facets: Mapping[str, Sequence[str]] | None = None) -> list[Sample]:

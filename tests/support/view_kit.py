@@ -11,7 +11,8 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.core.files import write_jsonl
 from vivant.core.randomness import derive_generator
-from vivant.core.types import Message, Record, Reply, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Message, Reply, Sample, Text
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings

@@ -15,7 +15,7 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser_kit import open_browser, record_problems, run_viewer
-from tests.support.page_layout import WIDTHS, find_access_faults, find_layout_faults
+from tests.support.page_layout import find_layout_faults
 from tests.support.view_kit import choice_samples, make_records, write_large, write_run
 from vivant.core.types import Option, Reply
 from vivant.engine.evaluation import evaluate
@@ -32,6 +32,8 @@ class M:
         name = request.options[request.seed % 2].name
         return Reply(text="<think>First I look at the hands.</think>" + request.answer_form.format(name))
 """
+
+
 EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202eevil\u2066"
 
 
@@ -360,50 +362,6 @@ def exported(root: Path, browser: Browser, tmp_path_factory: pytest.TempPathFact
     return site
 
 
-@pytest.fixture(scope="module")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Many models with long names on long questions, failures among them; one of them on many tasks."""
-    root = tmp_path_factory.mktemp("crowded")
-    samples = [
-        type(sample)(
-            id=sample.id, task=sample.task, question=sample.question, key=sample.key, facets=sample.facets,
-            options=tuple(Option(o.name, f"{o.text}, described at considerable length") for o in sample.options),
-        )
-        for sample in choice_samples(12)
-    ]  # fmt: skip
-    for number in range(6):
-        replies = [Reply(text="ABCD"[(place + number) % 4]) for place in range(10)]
-        replies.append(Reply(status="error", error="HTTP 429: the provider's rate limit was reached; " * 3))
-        replies.append(Reply(text="I cannot tell from these pictures. " * 9))
-        name = f"provider/extraordinarily-long-model-name-{number}-instruct-preview"
-        write_run(root / f"run-{number}", samples, make_records(samples, replies), model=name)
-    for number in range(12):
-        samples = choice_samples(3, f"jsonl/a-task-of-its-own-{number}")
-        write_run(root / f"wide-{number}", samples, make_records(samples, [Reply(text="B")] * 3), model=name)
-    with run_viewer(root) as address:
-        yield address
-
-
-PAGES = (
-    "", "/?published=1", "/runs", "/run/run-1", "/run/run-1/breakdown", "/compare?run=run-1&run=run-2&run=run-3",
-    "/run/run-1/sample?key=jsonl%2Fmade%2Fq10", "/compare/sample?run=run-1&run=run-2&key=jsonl%2Fmade%2Fq1",
-)  # fmt: skip
-
-
-def test_a_phone_shows_some_tasks_of_a_line_and_the_rest_on_demand(browser: Browser, crowded: str) -> None:
-    page = browser.new_page(viewport={"width": 390, "height": 900})
-    page.goto(crowded)
-    line = page.locator("tr[data-entry]", has=page.get_by_role("button", name=re.compile("^All 13 tasks")))
-    expect(line).to_have_count(1)
-    shown = line.locator("td.cell:visible")
-    expect(shown).to_have_count(6)
-    line.get_by_role("button", name=re.compile("^All 13 tasks")).click()
-    expect(shown).to_have_count(13)
-    page.set_viewport_size({"width": 1280, "height": 900})
-    expect(page.locator("[data-rest]:visible")).to_have_count(0)
-    page.close()
-
-
 def test_published_rows_stay_short_on_a_phone(browser: Browser, viewer: str) -> None:
     page = browser.new_page(viewport={"width": 390, "height": 900})
     page.goto(f"{viewer}/?published=1")
@@ -414,29 +372,4 @@ def test_published_rows_stay_short_on_a_phone(browser: Browser, viewer: str) -> 
     assert page.evaluate("document.documentElement.scrollHeight") < 3000
     page.get_by_role("button", name=f"all {total} lines").click()
     expect(shown).to_have_count(total)
-    page.close()
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_no_table_overflows_or_breaks_words(browser: Browser, crowded: str, width: int) -> None:
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    for path in PAGES:
-        page.goto(crowded + path)
-        expect(page.locator("h1")).to_be_visible()
-        expect(page.locator("body")).not_to_contain_text("read for the first time")
-        assert find_layout_faults(page) == [], f"{path} at {width}"
-        assert page.evaluate("document.documentElement.scrollHeight") < 12_000, f"{path} at {width}"
-    page.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_axe_finds_nothing(browser: Browser, crowded: str, scheme: str, width: int) -> None:
-    page = browser.new_page(
-        viewport={"width": width, "height": 900}, color_scheme="dark" if scheme == "dark" else "light"
-    )
-    for path in PAGES:
-        page.goto(crowded + path)
-        expect(page.locator("body")).not_to_contain_text("read for the first time")
-        assert find_access_faults(page) == [], f"{path} in {scheme} at {width}"
     page.close()

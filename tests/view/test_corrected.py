@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.correction_kit import judge_kindly, make_answers, write_people
-from tests.support.runs_kit import answer, make_run, quiz
+from tests.support.runs_kit import answer, label_reply, make_run, quiz
 from vivant.analysis.correction.comments import CommentOrigin, CommentPanel
 from vivant.analysis.correction.pairs import PairPreference, PairPreferences
 from vivant.analysis.correction.people import PeopleComments, PeopleSource
-from vivant.analysis.reasoning.label_files import LabelledReply, read_labels, write_labels
+from vivant.analysis.reasoning.label_files import read_labels, write_labels
 from vivant.benchmarks.mimic.judgements import CommentJudgement, Judges
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.options import JudgeOptions
@@ -69,18 +69,7 @@ def test_labels_of_one_run(tmp_path: Path, second: bool) -> None:
     names = ["a", "b"] if second else ["a"]
     for name in names:
         run = make_run(tmp_path / "runs" / name, samples, [answer(sample, 1) for sample in samples])
-        labels = [
-            LabelledReply(
-                key=record.key,
-                task=record.task,
-                id=record.id,
-                by="judge",
-                scheme="general",
-                kind="knowledge",
-                length=len(record.reply.text),
-            )
-            for record in run.records().values()
-        ]
+        labels = [label_reply(record, "knowledge") for record in run.records().values()]
         write_labels(run.dir.path, "judge", labels)
     rows = [f"{label.key},answer,perception" for label in labels[:25]]
     (tmp_path / "labels.csv").write_text("\n".join(["key,segment,label", *rows]))

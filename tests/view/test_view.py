@@ -19,7 +19,8 @@ from tests.support.helpers import picture, vivant
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.analysis.reasoning.label_files import Label, LabelledReply, write_labels
 from vivant.core.errors import UsageError
-from vivant.core.types import Image, MediaUse, Message, Record, Reply, Sample, Text
+from vivant.core.records import MediaUse, Record
+from vivant.core.types import Image, Message, Reply, Sample, Text
 from vivant.engine.evaluation import evaluate
 from vivant.runs.directory import RunDir
 from vivant.runs.log import LogWriter
@@ -115,7 +116,9 @@ def test_runs_side_by_side(viewer: str) -> None:
     page = get(f"{viewer}/compare?run=a&run=b&kind=only-0")[1]
     assert "Question number 4:" in page and "Question number 5:" in page and "Question number 1:" not in page
     assert "choice B of 4" in page and "choice C of 4" in page, "key and answers in words"
-    assert get(f"{viewer}/compare/sample?run=a&run=b&{key('jsonl/made/q4')}")[1].count("choice B of 4") == 2
+    page = get(f"{viewer}/compare/sample?run=a&run=b&{key('jsonl/made/q4')}")[1]
+    assert page.count("<b>B</b> <bdi>choice B of 4") == 2
+    assert page.count("<h2>Prompt</h2>") == 2, "what was asked, where the sample alone does not say it"
     assert get(f"{viewer}/compare?run=a&run=nothing")[0] == 404
     assert get(f"{viewer}/compare?run=a")[0] == 404
 

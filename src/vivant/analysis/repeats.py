@@ -11,7 +11,8 @@ from msgspec import Struct
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import cluster_of, counted_value, is_binary
 from vivant.core.errors import UsageError
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.metrics.agreement import percent_agreement
 from vivant.metrics.intervals import Interval, mean_interval
 from vivant.metrics.text import normalise_text

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import answer_identity, cluster_of, counted_value
 from vivant.core.errors import unknown_name_error
-from vivant.core.types import Sample, Score
+from vivant.core.records import Score
+from vivant.core.types import Sample
 
 
 class SampleFrame(Struct, eq=False):

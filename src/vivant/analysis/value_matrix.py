@@ -178,20 +178,20 @@ def _find_changed(runs: Sequence[Run], names: Sequence[str]) -> dict[str, set[st
         read.update((task, own[task]) for task in doubtful)
         if not doubtful:
             continue
-        met = Counter[tuple[str, str]]()
+        shared = Counter[tuple[str, str]]()
         differ = Counter[tuple[str, str]]()
         for sample in iter_jsonl(run.dir.samples_file, Sample, RunError):
             if sample.task in doubtful:
                 question = question_identity(sample)
                 other, owner = questions.setdefault((sample.task, sample.id), (question, name))
-                met[sample.task, owner] += owner != name
+                shared[sample.task, owner] += owner != name
                 if other != question:
                     differ[sample.task, owner] += 1
                     changed.setdefault(sample.task, set()).add(sample.id)
         for (task, owner), count in differ.items():
-            if count > met[task, owner] / 2:
+            if count > shared[task, owner] / 2:
                 raise UsageError(
-                    f"{owner} and {name} are of different editions: {count} of {met[task, owner]} samples of {task} "
+                    f"{owner} and {name} are of different editions: {count} of {shared[task, owner]} samples of {task} "
                     "have other options, keys or answers. Name runs of one edition"
                 )
     return changed

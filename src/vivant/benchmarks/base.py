@@ -22,7 +22,8 @@ from vivant.benchmarks.task_options import TaskOption, parse_values
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.randomness import nth_permutation, shuffled_indices
-from vivant.core.types import Message, Option, Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Message, Option, Sample
 
 if TYPE_CHECKING:
     from vivant.benchmarks.editions import PublishedEdition

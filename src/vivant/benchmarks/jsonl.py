@@ -29,8 +29,9 @@ from vivant.benchmarks.subtitles import FIELD, is_subtitle_file, show_subtitles
 from vivant.benchmarks.task_options import MISSING_MEDIA, TaskOption
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import DataError, VivantError
+from vivant.core.records import Record, Score
 from vivant.core.stored_lines import KeySet
-from vivant.core.types import Record, Sample, Score, Text
+from vivant.core.types import Sample, Text
 from vivant.media.paths import resolve_media
 from vivant.media.shown_cues import HEADING
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings
 from vivant.benchmarks.wording import PromptText
-from vivant.core.types import Message, Option, Part, Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Message, Option, Part, Sample, Text
 
 
 class MultipleChoice(Benchmark):

@@ -16,7 +16,8 @@ from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeQuestion
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.progress import ProgressCallback
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 if TYPE_CHECKING:
     from vivant.benchmarks.base import Benchmark, DataReport, Figure, Imported, Protocol, Published, ScoredRun

@@ -15,9 +15,10 @@ from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.rubric import JudgeInfo
 from vivant.benchmarks.sample_units import StoppedOrder, group_intervals
 from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.records import Record, Score
 from vivant.core.structs import shared_fields
 from vivant.core.table import Row
-from vivant.core.types import Record, Sample, Score, Text
+from vivant.core.types import Sample, Text
 
 if TYPE_CHECKING:
     from vivant.metrics.intervals import Interval, Method

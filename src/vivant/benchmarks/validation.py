@@ -21,8 +21,9 @@ from vivant.benchmarks.multiple_choice import MultipleChoice
 from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.core.errors import DataError, MediaError, UsageError, VivantError
 from vivant.core.python_files import find_line
+from vivant.core.records import Record, Score
 from vivant.core.stored_lines import KeySet, store_lines
-from vivant.core.types import Audio, Image, Message, Option, Record, Reply, Sample, Score, Video, job_key
+from vivant.core.types import Audio, Image, Message, Option, Reply, Sample, Video, job_key
 from vivant.media.paths import resolve_media
 
 _PARTS = {

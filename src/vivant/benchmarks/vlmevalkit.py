@@ -26,7 +26,8 @@ from vivant.benchmarks.multiple_choice import make_options
 from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import DataError
-from vivant.core.types import Image, Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Image, Sample, Text
 from vivant.metrics.harness_rules import find_rule
 
 _CIRCULAR_NAMES = ("mmbench", "ccbench", "circular", "mmcr")
@@ -133,9 +134,9 @@ class VlmEvalKit(Benchmark):
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right, where they count as one."""
-        one = super().chance(sample)
+        single = super().chance(sample)
         copies = len(sample.options) if is_circular(sample.task) else 1
-        return None if one is None else one**copies
+        return None if single is None else single**copies
 
     def chance_as_scored(self, sample: Sample, settings: Mapping[str, Any]) -> float | None:
         """With `--set circular=false`, that one copy is guessed right."""

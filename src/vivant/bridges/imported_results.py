@@ -19,7 +19,8 @@ from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.vlmevalkit import is_circular
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.files import atomic_path, iter_jsonl, write_atomic
-from vivant.core.types import Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Sample
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.run import Run
 from vivant.runs.settings import ListDigest, RunSettings
@@ -97,8 +98,8 @@ class VlmEvalKitResults(ImportedResults):
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right, where they count as one."""
-        one = super().chance(sample)
-        return None if one is None else one ** (len(sample.options) if is_circular(sample.task) else 1)
+        single = super().chance(sample)
+        return None if single is None else single ** (len(sample.options) if is_circular(sample.task) else 1)
 
 
 def score_imported(record: Record, scorer: str = "") -> Score:

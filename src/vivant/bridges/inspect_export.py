@@ -22,7 +22,8 @@ from vivant.bridges.inspect_format import LOG_VERSION
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.file_types import detect_browser_type
 from vivant.core.files import atomic_path
-from vivant.core.types import Audio, Image, Message, Part, Record, Reply, Sample, Score, Text, Video
+from vivant.core.records import Record, Score
+from vivant.core.types import Audio, Image, Message, Part, Reply, Sample, Text, Video
 from vivant.media.paths import resolve_media
 from vivant.media.shown_cues import write_out_cues
 from vivant.runs.run import Run

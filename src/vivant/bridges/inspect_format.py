@@ -186,10 +186,6 @@ class EvalArchive:
             return self._decode("_journal/start.json", InspectHeader)
         raise DataError(f"{self.path} is no Inspect log: it holds no header.json")
 
-    def count_samples(self) -> int:
-        """How many samples it holds, each epoch counted."""
-        return sum(map(_is_sample, self._members))
-
     def iter_samples(self) -> Iterator[InspectSample]:
         """All samples, one at a time, as they lie in the file."""
         decoder = msgspec.json.Decoder(InspectSample)

@@ -31,12 +31,12 @@ from vivant.bridges.inspect_format import (
     read_json_log,
 )
 from vivant.core.errors import DataError
+from vivant.core.records import Record
 from vivant.core.types import (
     Audio,
     Image,
     Message,
     Part,
-    Record,
     Reply,
     ReplyStatus,
     Role,

@@ -23,7 +23,8 @@ from vivant.bridges.lmms_media import MediaFolder, open_pictures
 from vivant.bridges.lmms_task import LmmsTask, TaskSource, recall_source, remember_source
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
-from vivant.core.types import Audio, Image, Message, Part, Record, Sample, Score, Text, Video
+from vivant.core.records import Record, Score
+from vivant.core.types import Audio, Image, Message, Part, Sample, Text, Video
 
 logger = logging.getLogger("vivant")
 _LONGEST_FACET = 60

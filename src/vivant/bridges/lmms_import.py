@@ -22,7 +22,8 @@ from vivant.bridges.imported_results import (
     write_imported_run,
 )
 from vivant.core.errors import DataError
-from vivant.core.types import Record, Reply, Sample, Text, job_key
+from vivant.core.records import Record
+from vivant.core.types import Reply, Sample, Text, job_key
 from vivant.runs.run import Run
 
 _NAME = re.compile(r"(?P<time>.+?)_samples_(?P<task>.+)\.jsonl")

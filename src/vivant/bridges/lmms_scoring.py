@@ -9,7 +9,8 @@ from typing import Any
 from vivant.bridges.lmms_guards import JudgeNeededError
 from vivant.bridges.lmms_task import LmmsTask, aggregate
 from vivant.core.errors import DataError
-from vivant.core.types import Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Sample
 
 logger = logging.getLogger("vivant")
 _KEYS = ("score", "acc", "accuracy", "correct", "exact_match", "hit")

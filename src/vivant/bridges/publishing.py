@@ -26,7 +26,7 @@ from vivant.bridges.scrubbing import Scrubber
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import atomic_path, write_atomic
 from vivant.core.optional_packages import require_package
-from vivant.core.table import Table, to_json
+from vivant.core.table import to_json
 from vivant.core.types import Text
 from vivant.runs.overview import build_overview
 from vivant.runs.run import Run
@@ -80,7 +80,7 @@ def check_target(to: str) -> None:
 
 def write_dataset(runs: Sequence[Run], folder: Path, protocol: Protocol | None = None) -> None:
     """Write the dataset to a new folder and check that nothing in it should stay here."""
-    scrubber = Scrubber([place for run in runs for place in _list_places(run)])
+    scrubber = Scrubber([path for run in runs for path in _list_places(run)])
     (folder / "data").mkdir(parents=True)
     (folder / "manifests").mkdir()
     for run in runs:
@@ -158,8 +158,3 @@ def _write_sums(folder: Path) -> None:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         lines.append(f"{digest}  {path.relative_to(folder).as_posix()}\n")
     write_atomic(folder / "SHA256SUMS", "".join(lines))
-
-
-def describe_scores(table: Table) -> str:
-    """One line per score, for messages."""
-    return "; ".join(f"{row.task} {row.value:.1f}" for row in table.rows if row.value is not None)

@@ -121,13 +121,13 @@ def log_to_mlflow(points: Sequence[ScorePoint], experiment: str, watch: str = ""
     import mlflow
 
     where = mlflow.set_experiment(experiment).experiment_id
-    found = mlflow.MlflowClient().search_runs([where], f"tags.{_WATCH} = '{watch}'") if watch else []
-    if found:
-        start = {"run_id": found[0].info.run_id}
+    matching = mlflow.MlflowClient().search_runs([where], f"tags.{_WATCH} = '{watch}'") if watch else []
+    if matching:
+        start = {"run_id": matching[0].info.run_id}
     else:
         start = {"run_name": watch or f"vivant-{points[0].run}", "tags": {_WATCH: watch} if watch else None}
     with mlflow.start_run(**start) as run:
-        if not found:
+        if not matching:
             runs = ", ".join(point.run for point in points)[:500]
             mlflow.log_params({"model": points[0].model, "runs": runs})
         for point in points:

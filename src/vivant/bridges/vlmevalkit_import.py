@@ -30,7 +30,8 @@ from vivant.bridges.imported_results import (
 )
 from vivant.bridges.vlmevalkit_files import read_rows
 from vivant.core.errors import DataError
-from vivant.core.types import Record, Reply, Sample, Text, job_key
+from vivant.core.records import Record
+from vivant.core.types import Reply, Sample, Text, job_key
 from vivant.models.thought_marks import split_thinking
 from vivant.runs.run import Run
 

@@ -49,9 +49,11 @@ class PartStore(Struct, frozen=True):
     def list_tables(self, folder: str) -> list[str]:
         """Names of the Parquet files in a folder and below it, sorted."""
         with self._open(folder) as (system, path):
-            found = system.get_file_info(fs.FileSelector(path, allow_not_found=True, recursive=True))
+            entries = system.get_file_info(fs.FileSelector(path, allow_not_found=True, recursive=True))
             start = len(path) + 1
-            return sorted(f"{folder}/{info.path[start:]}" for info in found if info.path.endswith(".parquet"))
+            return sorted(
+                f"{folder}/{info.path[start:]}" for info in entries if info.path.endswith(".parquet")
+            )
 
     @contextmanager
     def open_table(self, name: str) -> Iterator[pq.ParquetFile]:

@@ -25,7 +25,14 @@ app = CommandApp(invoke_without_command=True)
 
 @app.callback()
 def benchmarks(ctx: typer.Context) -> None:
-    """List what can be evaluated, one line per benchmark."""
+    """List what can be evaluated, one line per benchmark.
+
+    Examples:
+
+        vivant benchmarks
+
+        vivant benchmarks show mime
+    """
     if ctx.invoked_subcommand is None:
         body = tuple(_line(name) for name in registry.names())
         print_table(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
@@ -38,7 +45,12 @@ def show_benchmark(
         str, Argument(metavar="NAME", help="A benchmark, or your own: ./mine.yaml, ./my_bench.py[:Class].")
     ],
 ) -> None:
-    """Show one benchmark in full: tasks, styles, facets, protocols, its own options, tables and export formats."""
+    """Show one benchmark in full: tasks, styles, facets, protocols, its own options, tables and export formats.
+
+    Example:
+
+        vivant benchmarks show mime
+    """
     print_table(_describe(registry.get(name)))
 
 

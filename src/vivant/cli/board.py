@@ -7,10 +7,9 @@ from typing import Annotated, Any
 
 import msgspec
 from typer import Argument, Exit, Option
-from typer.core import TyperGroup
 
 from vivant.cli import options as o
-from vivant.cli.help import CommandApp
+from vivant.cli.help import CommandApp, PanelGroup
 from vivant.cli.output import parse_protocol, print_table, say
 from vivant.core.errors import UsageError
 from vivant.core.table import Table
@@ -24,7 +23,7 @@ from vivant.reporting.board.template import write_repository
 from vivant.runs.run import common_protocol, load_run
 
 
-class _BoardGroup(TyperGroup):
+class _BoardGroup(PanelGroup):
     """Takes runs where a command is expected: `vivant board runs/ --out site` builds the site."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -60,12 +59,17 @@ def board() -> None:
 def build(
     runs: Annotated[list[Path], Argument(metavar="RUN…", help="Runs and submissions, or folders of them.")],
     out: Annotated[Path, Option("--out", "-o", help="Folder of the site.")],
-    title: Annotated[str, Option("--title", help="(default: Leaderboard)")] = "",
+    title: Annotated[str, Option("--title", help="The leaderboard's title. [default: Leaderboard]")] = "",
     board_file: BoardFile = None,
     logs: Annotated[bool, Option("--logs", help="Copy questions and replies into the site too.")] = False,
     protocol: o.ProtocolOption = None,
 ) -> None:
-    """Write the site: index.html, a page per model, board.json, board.csv, one folder per submission."""
+    """Write the site: index.html, a page per model, board.json, board.csv, one folder per submission.
+
+    Example:
+
+        vivant board build runs/mime-* --out site
+    """
     config = _read_config(board_file)
     if title:
         config = msgspec.structs.replace(config, title=title)
@@ -86,7 +90,7 @@ def submit(
         str,
         Option("--name", help="The model, as the board shows it: its own name, or what board.yaml grants."),
     ] = "",
-    by: Annotated[str, Option("--by", help="Who contributes it.")] = "",
+    by: Annotated[str, Option("--by", metavar="NAME", help="Who contributes it.")] = "",
     link: Annotated[str, Option("--link", help="A page about the model: https://…")] = "",
     weights: Annotated[
         str, Option("--weights", metavar="open|closed", help="Can the model's weights be downloaded?")
@@ -96,7 +100,12 @@ def submit(
     ] = False,
     protocol: o.ProtocolOption = None,
 ) -> None:
-    """Make a submission of a run: one folder with manifest, scores, log and digests."""
+    """Make a submission of a run: one folder with manifest, scores, log and digests.
+
+    Example:
+
+        vivant board submit runs/mine --out submissions/mine --by "A. Researcher" --weights open
+    """
     loaded = load_run(run)
     statement = Submission(
         name=name or loaded.model,
@@ -121,7 +130,12 @@ def check(
     ] = None,
     board_file: BoardFile = None,
 ) -> None:
-    """Recompute a submission from its log. Refuses what cannot be recomputed, or comes out otherwise."""
+    """Recompute a submission from its log. Refuses what cannot be recomputed, or comes out otherwise.
+
+    Example:
+
+        vivant board check submissions/mine
+    """
     config = _read_config(board_file)
     result = check_submission(submission, run, _parse_data(data or []), config.check_edition, config.names)
     if not result.passed:
@@ -155,7 +169,12 @@ def new(
     folder: Annotated[Path, Argument(metavar="FOLDER", help="The folder to make.")],
     title: Annotated[str, Option("--title", help="The leaderboard's title.")] = "Leaderboard",
 ) -> None:
-    """Make the repository of a leaderboard: settings, an action that checks submissions, a page for a hub Space."""
+    """Make the repository of a leaderboard: settings, an action that checks submissions, a page for a hub Space.
+
+    Example:
+
+        vivant board new my-board --title "Mimed actions"
+    """
     for file in write_repository(folder, title):
         say(f"Written: {file}")
 

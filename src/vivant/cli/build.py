@@ -23,7 +23,14 @@ Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
 
 @app.callback()
 def build() -> None:
-    """Make benchmarks."""
+    """Make benchmarks.
+
+    Examples:
+
+        vivant build mime plan mini
+
+        vivant build mimic all crawl --work build
+    """
 
 
 @app.command()
@@ -34,15 +41,15 @@ def needles(
         Option("--kind", help="text: a word in the text; image: a word drawn into a picture."),
     ] = "text",
     pictures: Annotated[
-        Path | None, Option("--pictures", help="A folder of pictures for the haystack. (default: drawn ones)")
+        Path | None, Option("--pictures", help="A folder of pictures for the haystack. [default: drawn ones]")
     ] = None,
     depths: Annotated[
-        list[str] | None, Option("--depths", help="Tenths of the way, e.g. 0,5,9. (default: 0 to 9)")
+        list[str] | None, Option("--depths", help="Tenths of the way, e.g. 0,5,9. [default: 0 to 9]")
     ] = None,
     lengths: Annotated[
         list[str] | None,
         Option(
-            "--lengths", help="Tokens (text) or pictures (image), e.g. 0,1000,8000. (default: MileBench's 32)"
+            "--lengths", help="Tokens (text) or pictures (image), e.g. 0,1000,8000. [default: MileBench's 32]"
         ),
     ] = None,
     per_cell: Annotated[int, Option("--per-cell", min=1, help="Samples per depth and length.")] = 1,

@@ -24,7 +24,7 @@ app.add_typer(data_app)
 Plan = Annotated[Path, Argument(metavar="FILE", help="A plan in YAML, or `mini` for the bundled one.")]
 Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
 Workers = Annotated[
-    int | None, Option("--workers", min=1, help="Processes. (default: one per core)", show_default=False)
+    int | None, Option("--workers", min=1, help="Processes. [default: one per core]", show_default=False)
 ]
 Preset = Annotated[
     str | None, Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten.")
@@ -36,7 +36,14 @@ RendererName = Annotated[
 
 @app.callback()
 def mime() -> None:
-    """Make MIME: motions put on characters, over backgrounds, seen from angles, as videos."""
+    """Make MIME: motions put on characters, over backgrounds, seen from angles, as videos.
+
+    Examples:
+
+        vivant build mime plan mini
+
+        vivant build mime render mini --out mine
+    """
 
 
 @app.command()
@@ -65,7 +72,7 @@ def render(
     ] = "local",
     address: Annotated[
         str | None,
-        Option("--address", help="Of the Ray cluster. (default: RAY_ADDRESS, or one started here)"),
+        Option("--address", help="Of the Ray cluster. [default: RAY_ADDRESS, or one started here]"),
     ] = None,
 ) -> None:
     """Render all videos of a plan; run it again to resume. What is there and whole is kept.
@@ -114,7 +121,12 @@ def check(
     folder: Annotated[Path, Argument(metavar="DIR", help="A folder that `render` made.")],
     workers: Workers = None,
 ) -> None:
-    """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view."""
+    """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view.
+
+    Example:
+
+        vivant build mime check mine
+    """
     from vivant.build.mime.check import check_folder
     from vivant.build.mime.jobs import count_workers
 
@@ -132,7 +144,7 @@ def sheet(
     out: Annotated[Path, Option("--out", "-o", help="The picture: .jpg or .png.")],
     action: Annotated[str | None, Option("--action", help="All variants of this action.")] = None,
     variant: Annotated[
-        str | None, Option("--variant", help="All actions in this variant. (default: the plan's first)")
+        str | None, Option("--variant", help="All actions in this variant. [default: the plan's first]")
     ] = None,
     frames: Annotated[int, Option("--frames", min=1, max=32, help="Pictures of each video.")] = 8,
 ) -> None:
@@ -159,7 +171,7 @@ def try_clips(
         str | None, Option("--base-url", help="Address of an OpenAI-compatible server.")
     ] = None,
     variant: Annotated[
-        str | None, Option("--variant", help="The clips to show. (default: the plan's first variant)")
+        str | None, Option("--variant", help="The clips to show. [default: the plan's first variant]")
     ] = None,
     people: Annotated[int, Option("--people", min=1, help="Answers wanted of each clip.")] = 5,
     least: Annotated[
@@ -213,7 +225,12 @@ def try_clips(
 def setup_blender(
     again: Annotated[bool, Option("--again", help="Install anew where there is one.")] = False,
 ) -> None:
-    """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB."""
+    """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB.
+
+    Example:
+
+        vivant build mime setup-blender
+    """
     from vivant.build.mime.blender.install import install
 
     say(install(again=again))
@@ -221,7 +238,12 @@ def setup_blender(
 
 @app.command()
 def mini(out: Out, workers: Workers = None) -> None:
-    """Render the mini-edition anew: mimed actions in ten variants each."""
+    """Render the mini-edition anew: mimed actions in ten variants each.
+
+    Example:
+
+        vivant build mime mini --out mini-new
+    """
     from vivant.build.mime import MINI, build
     from vivant.build.mime.jobs import count_workers
 

@@ -27,7 +27,7 @@ Seed = Annotated[int, Option("--seed", help="Another seed makes other choices.")
 def motions(
     out: Out,
     actions: Annotated[
-        list[str] | None, Option("--actions", help="Names, with commas. (default: all)")
+        list[str] | None, Option("--actions", help="Names, with commas. [default: all]")
     ] = None,
     actors: Annotated[
         list[str] | None,
@@ -68,7 +68,7 @@ def clean(
         ),
     ],
     out: Annotated[Path, Argument(metavar="OUT", help="Where the result is written: a .bvh, or a folder.")],
-    fps: Annotated[float | None, Option("--fps", help="Resample to this rate. (default: kept)")] = None,
+    fps: Annotated[float | None, Option("--fps", help="Resample to this rate. [default: kept]")] = None,
     loop: Annotated[bool, Option("--loop", help="Cut to the best loop and close it.")] = False,
     trim: Annotated[bool, Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
     in_place: Annotated[
@@ -94,6 +94,10 @@ def clean(
 
     Look at the contact sheet: it shows at a glance whether the recording was read rightly. Of a folder every recording
     is cleaned; one that is refused is named and costs only itself.
+
+    Example:
+
+        vivant build mime clean raw/sawing.bvh motions/sawing.bvh --fps 30
     """
     from vivant.build.mime.clean import CleaningReport, clean_file
     from vivant.build.mime.openpose import holds_openpose
@@ -156,7 +160,7 @@ def consolidate(
         float, Option("--near", help="Cosine from which labels of one take are proposed as one.")
     ] = 0.6,
     ask: Annotated[
-        bool | None, Option("--ask/--no-ask", help="Decide on merges here and now. (default: on a terminal)")
+        bool | None, Option("--ask/--no-ask", help="Decide on merges here and now. [default: on a terminal]")
     ] = None,
 ) -> None:
     """Keep the takes that blind annotators agree on; near-equal labels are merged where a person says so.
@@ -260,12 +264,14 @@ def dataset(
         Path, Argument(metavar="DIR", help="A folder that `render` made, or a dataset to push.")
     ],
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder of the dataset. (default: DIR-dataset)")
+        Path | None, Option("--out", "-o", help="Folder of the dataset. [default: DIR-dataset]")
     ] = None,
     seed: Seed = 29,
     licence: Annotated[str, Option("--licence", help="As hubs name it, e.g. cc-by-4.0.")] = "",
-    title: Annotated[str, Option("--title", help="Of the data sheet.")] = "",
-    workers: Annotated[int | None, Option("--workers", min=1, help="(default: one per core)")] = None,
+    title: Annotated[str, Option("--title", help="Title of the data sheet.")] = "",
+    workers: Annotated[
+        int | None, Option("--workers", min=1, help="Processes. [default: one per core]")
+    ] = None,
     to: Annotated[
         str, Option("--push", metavar="OWNER/NAME", help="Push it to this hub repository; needs HF_TOKEN.")
     ] = "",
@@ -328,7 +334,12 @@ def gallery(
         bool, Option("--looks", help="Also draw one shot by every renderer; Blender must be there.")
     ] = False,
 ) -> None:
-    """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP)."""
+    """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP).
+
+    Example:
+
+        vivant build mime gallery --out pictures --page gallery.md
+    """
     from vivant.build.mime.gallery import make_gallery
 
     clips = make_gallery(out, page, log_progress(), looks=looks)

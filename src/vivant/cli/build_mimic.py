@@ -41,7 +41,7 @@ Sources = Annotated[
 ]
 Media = Annotated[
     Path | None,
-    Option("--media", help="Folder that video files lie in. (default: the one that holds the sources)"),
+    Option("--media", help="Folder that video files lie in. [default: the one that holds the sources]"),
 ]
 
 
@@ -52,7 +52,14 @@ MaybeWork = Annotated[
 
 @app.callback()
 def mimic() -> None:
-    """Make a benchmark like MIMIC-Bench from videos' metadata and comments, step by step."""
+    """Make a benchmark like MIMIC-Bench from videos' metadata and comments, step by step.
+
+    Examples:
+
+        vivant build mimic world --out crawl --videos 300 --render 50
+
+        vivant build mimic all crawl --work build
+    """
 
 
 @app.command("all")
@@ -71,6 +78,10 @@ def everything(
     """All steps in their order; those that nothing has changed for are passed over.
 
     Before the first it says what the crawl lacks, and stops if a later step would.
+
+    Example:
+
+        vivant build mimic all crawl --work build --config settings.yaml
     """
     from vivant.build.mimic.cleaning import clean as run_clean
     from vivant.build.mimic.crawl_survey import survey_ingest, survey_sources
@@ -148,10 +159,13 @@ def ingest(
     pause: Annotated[float, Option("--pause", min=0, help="Seconds between two videos.")] = 2.0,
     cookies: Annotated[Path | None, Option("--cookies", help="A cookies file for yt-dlp.")] = None,
     archive: Annotated[
-        Path | None, Option("--archive", help="Ids fetched before. (default: WORK/downloaded.txt)")
+        Path | None, Option("--archive", help="Ids fetched before. [default: WORK/downloaded.txt]")
     ] = None,
     program: Annotated[
-        str, Option("--yt-dlp", help="The command to run. (default: the yt-dlp of this Python)")
+        str,
+        Option(
+            "--yt-dlp", metavar="COMMAND", help="The command to run. [default: the yt-dlp of this Python]"
+        ),
     ] = "",
     ray: Ray = "",
     config: Config = None,
@@ -196,7 +210,12 @@ def clean(
     config: Config = None,
     force: Force = False,
 ) -> None:
-    """Find languages, leave out spam, copies, unreadable files and videos with too few comments."""
+    """Find languages, leave out spam, copies, unreadable files and videos with too few comments.
+
+    Example:
+
+        vivant build mimic clean --work build
+    """
     from vivant.build.mimic.cleaning import clean as run
 
     run_step(partial(run, work, ray=ray, store=store, media=stored_media, force=force), config)
@@ -210,8 +229,10 @@ def world(
     out: Annotated[
         Path | None, Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
     ] = None,
-    videos: Annotated[int, Option("--videos", min=1)] = 2_000,
-    comments: Annotated[int | None, Option("--comments", help="(default: 100 a video)")] = None,
+    videos: Annotated[int, Option("--videos", min=1, help="How many videos.")] = 2_000,
+    comments: Annotated[
+        int | None, Option("--comments", help="How many comments. [default: 100 a video]")
+    ] = None,
     seed: Annotated[int, Option("--seed", help="Another seed makes another world.")] = 0,
     render: Annotated[int, Option("--render", min=0, help="With --out: draw the first N videos.")] = 0,
     broken: Annotated[
@@ -219,7 +240,12 @@ def world(
     ] = 0.02,
     force: Force = False,
 ) -> None:
-    """Invent a platform of any size to try the pipeline on: habits, topics, copies, spam, languages, accidents."""
+    """Invent a platform of any size to try the pipeline on: habits, topics, copies, spam, languages, accidents.
+
+    Example:
+
+        vivant build mimic world --out crawl --videos 300 --render 50
+    """
     from vivant.build.mimic.world import WorldPlan, make_world
 
     if (work is None) == (out is None):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vivant.build.mimic.steps import BuildStep
 
 Work = Annotated[Path, Option("--work", "-w", help="The work folder: one sub-folder a step.")]
-Config = Annotated[Path | None, Option("--config", "-c", help="YAML file of settings. (default: built in)")]
+Config = Annotated[Path | None, Option("--config", "-c", help="YAML file of settings. [default: built in]")]
 Ray = Annotated[
     str,
     Option(
@@ -40,7 +40,7 @@ StoredMedia = Annotated[
 TopicsBy = Annotated[
     str,
     Option(
-        "--topics-by", metavar="MODEL", help="A model that names topics, e.g. openai/NAME. (default: terms)"
+        "--topics-by", metavar="MODEL", help="A model that names topics, e.g. openai/NAME. [default: terms]"
     ),
 ]
 BaseUrl = Annotated[str | None, Option("--base-url", metavar="URL", help="Address of that model's server.")]

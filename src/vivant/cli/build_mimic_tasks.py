@@ -72,7 +72,7 @@ def _add_command(name: str, summary: str) -> None:
     def command(work: Work, config: Config = None, force: Force = False) -> None:
         run_step(partial(STEPS[name], work, force=force), config)
 
-    command.__doc__ = summary
+    command.__doc__ = f"{summary}\n\nExample:\n\n    vivant build mimic {name} --work build"
     app.command(name)(command)
 
 
@@ -118,7 +118,12 @@ _add_command(
 
 @app.command()
 def tasks(work: Work, ray: Ray = "", config: Config = None, force: Force = False) -> None:
-    """Make the questions: right options from the videos, wrong ones from unrelated videos that look alike."""
+    """Make the questions: right options from the videos, wrong ones from unrelated videos that look alike.
+
+    Example:
+
+        vivant build mimic tasks --work build
+    """
     run_step(partial(STEPS["tasks"], work, force=force, ray=ray), config)
 
 
@@ -132,7 +137,12 @@ def audit(
     drop: Annotated[bool, Option("--drop", help="Leave out items that every guesser gets right.")] = False,
     force: Force = False,
 ) -> None:
-    """What can be solved without the video: guessers that see only the options, against 25 %."""
+    """What can be solved without the video: guessers that see only the options, against 25 %.
+
+    Example:
+
+        vivant build mimic audit --work build --redraw
+    """
     from vivant.build.mimic.audit import audit as audit_tasks
     from vivant.build.mimic.audit import report_tables
 

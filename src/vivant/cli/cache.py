@@ -34,7 +34,14 @@ _OTHERS = {
 
 @app.callback()
 def cache(ctx: typer.Context) -> None:
-    """What the caches hold: frames made from videos, replies of models, fetched models. All can be made again."""
+    """What the caches hold: frames made from videos, replies of models, fetched models. All can be made again.
+
+    Examples:
+
+        vivant cache
+
+        vivant cache trim --older-than 30d
+    """
     if ctx.invoked_subcommand is not None:
         return
     root = cache_root()
@@ -69,14 +76,18 @@ def trim(
     """Remove what was made from media, and replies, that are older. Safe beside running runs.
 
     Frames are made again when they are needed. Replies are asked, and paid for, again.
+
+    Example:
+
+        vivant cache trim --older-than 30d --only media
     """
     seconds = 0.0 if older_than == "0" else parse_duration(older_than, "--older-than")
     if seconds is None:
         raise UsageError("--older-than needs a time, e.g. 30d")
     root = cache_root()
     if only in (None, "media"):
-        gone = trim_media(root, seconds)
-        say(f"media: {gone.media} entries removed, {format_size(gone.bytes)}")
+        trimmed = trim_media(root, seconds)
+        say(f"media: {trimmed.media} entries removed, {format_size(trimmed.bytes)}")
     if only in (None, "replies"):
         say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 

@@ -27,7 +27,16 @@ app = CommandApp(no_args_is_help=True)
 
 @app.callback()
 def data() -> None:
-    """Where data are looked for, fetching them, and whether they are whole. A run never downloads anything."""
+    """Where data are looked for, fetching them, and whether they are whole. A run never downloads anything.
+
+    Examples:
+
+        vivant data list
+
+        vivant data get mmrv
+
+        vivant data check mmrv
+    """
 
 
 @app.command(name="list")
@@ -36,7 +45,12 @@ def list_(
         bool, Option("--ask", help="Ask the hub for sizes, licences and gates as they are now.")
     ] = False,
 ) -> None:
-    """Each benchmark: where its data are looked for, whether they are there, size, licence, gate."""
+    """Each benchmark: where its data are looked for, whether they are there, size, licence, gate.
+
+    Example:
+
+        vivant data list --ask
+    """
     body = []
     by_name = load_sources()
     for name in dict.fromkeys(
@@ -227,7 +241,12 @@ def check(
         str | None, Option("--data", metavar="PATH", help="Folder with the data; 'mini' for the bundled.")
     ] = None,
 ) -> None:
-    """Read all samples and open all media; list everything that is missing or broken."""
+    """Read all samples and open all media; list everything that is missing or broken.
+
+    Example:
+
+        vivant data check mimic --data mini
+    """
     from vivant.engine.data_check import check_data
 
     report = check_data(name, path, log_progress())

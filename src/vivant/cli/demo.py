@@ -56,6 +56,10 @@ def demo(
     """Run the bundled model and two baselines on two mini-editions: one table, one report.
 
     Needs no key, no download and no network.
+
+    Example:
+
+        vivant demo
     """
     planned = [_plan(contestant, out) for contestant in CONTESTANTS]
     total = sum(prepared.plan.size for _, prepared in planned)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _COLUMN, _WIDEST = 30, 100
@@ -28,11 +28,18 @@ class PanelCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
 
+class PanelGroup(TyperGroup):
+    """A command of commands, with help of the same form."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(format_group(self, ctx))
+
+
 class CommandApp(typer.Typer):
     """A Typer application of such commands."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(add_completion=False, **settings)
+        super().__init__(add_completion=False, **{"cls": PanelGroup, **settings})
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
         """Register a command, as Typer does."""
@@ -68,18 +75,54 @@ def format_command(command: Any, ctx: Any, *, everything: bool) -> str:
     return "\n".join(lines)
 
 
+def format_group(group: Any, ctx: Any) -> str:
+    """The help text of a command of commands: what it is for, and the first paragraph of each."""
+    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    text = inspect.getdoc(group.callback) if group.callback else group.help
+    usage = "[COMMAND]" if group.invoke_without_command else "COMMAND"
+    lines = ["", f" Usage: {ctx.command_path} {usage} [OPTIONS]", "", *_format_text(text or "", width)]
+    commands = {name: group.get_command(ctx, name) for name in group.list_commands(ctx)}
+    commands = {name: command for name, command in commands.items() if command and not command.hidden}
+    lines += ["", typer.style(" Commands", bold=True)]
+    column = max(map(len, commands)) + 4
+    for name, command in commands.items():
+        summary = inspect.cleandoc(command.help or "").partition("\n\n")[0]
+        lines += _format_row(f"  {name}", summary, width, column)
+    options = [param for param in group.params if param.name != "help" and not param.hidden]
+    if options:
+        lines += ["", typer.style(" Options", bold=True)]
+    for param in options:
+        lines += _format_option(param, ctx, width)
+    return "\n".join([*lines, "", f" {ctx.command_path} COMMAND --help explains a command.", ""])
+
+
 def _format_text(text: str, width: int) -> list[str]:
-    """Paragraphs wrapped; example commands as they are, close together."""
+    """Paragraphs wrapped; example commands close together, a long one continued as a shell reads it."""
     lines: list[str] = []
     example = False
     for paragraph in text.strip().split("\n\n"):
         previous, example = example, paragraph.lstrip().startswith("vivant ")
         lines += [""] if lines and not (previous and example) else []
         if example:
-            lines += [f"   {line.strip()}" for line in paragraph.splitlines()]
+            lines += [part for line in paragraph.splitlines() for part in _wrap_example(line.strip(), width)]
         else:
             lines += textwrap.wrap(paragraph, width - 2, initial_indent=" ", subsequent_indent=" ")
     return lines
+
+
+def _wrap_example(command: str, width: int) -> list[str]:
+    """A command on one line where it fits; else broken before options and continued with a backslash."""
+    if len(command) <= width - 3:
+        return [f"   {command}"]
+    code, _, comment = command.partition("  #")
+    lines = [""]
+    for words in code.rstrip().replace(" --", "\n--").splitlines():
+        if lines[-1] and len(lines[-1]) + len(words) > width - 7:
+            lines[-1] += " \\"
+            lines.append(f"    {words}")
+        else:
+            lines[-1] = f"{lines[-1]} {words}".lstrip() if len(lines) == 1 else f"{lines[-1]} {words}"
+    return [f"   #{comment}"] * bool(comment) + [f"   {line}" for line in lines]
 
 
 def _format_argument(param: Any) -> str:
@@ -92,21 +135,37 @@ def _format_option(param: Any, ctx: Any, width: int) -> list[str]:
     if param.show_default and param.default not in (None, False, ""):
         text += f" [default: {param.default}]"
     names = ", ".join((*param.opts, *param.secondary_opts))
-    return _format_row(f"  {names} {_format_metavar(param, ctx)}".rstrip(), text, width)
+    left = f"  {names} {_format_metavar(param, ctx)}".rstrip()
+    if len(left) > width:  # many choices: they go where text is wrapped
+        text = f"{text} One of {_format_metavar(param, ctx).replace('|', ', ')}."
+        left = f"  {names} {_name_value(param, ctx)}"
+    return _format_row(left, text, width)
 
 
 def _format_metavar(param: Any, ctx: Any) -> str:
     if param.is_flag or param.metavar:
         return "" if param.is_flag else str(param.metavar)
     # Typer names a type in angle brackets; of those, choices are worth showing.
-    kind = str(param.display_type(ctx) if hasattr(param, "display_type") else param.make_metavar(ctx))
-    return kind.strip("<>[]") if "|" in kind else str(param.opts[0].rpartition("-")[2].upper())
+    kind = _read_type(param, ctx)
+    return kind.strip("<>[]") if "|" in kind else _name_value(param, ctx)
 
 
-def _format_row(left: str, text: str, width: int) -> list[str]:
+def _read_type(param: Any, ctx: Any) -> str:
+    return str(param.display_type(ctx) if hasattr(param, "display_type") else param.make_metavar(ctx))
+
+
+def _name_value(param: Any, ctx: Any) -> str:
+    """`N` for a number, `PATH` for a path; else the option's last word."""
+    kind = _read_type(param, ctx).lower().strip("<")
+    if kind.startswith(("int", "float")):
+        return "N"
+    return "PATH" if kind.startswith("path") else str(param.opts[0].rpartition("-")[2].upper())
+
+
+def _format_row(left: str, text: str, width: int, column: int = _COLUMN) -> list[str]:
     """A name, and beside it what it means."""
-    room = max(20, width - _COLUMN - 1)
-    wrapped = [" " * _COLUMN + line for line in textwrap.wrap(text, room, break_on_hyphens=False)]
-    if len(left) + 2 > _COLUMN or not wrapped:
+    room = max(20, width - column - 1)
+    wrapped = [" " * column + line for line in textwrap.wrap(text, room, break_on_hyphens=False)]
+    if len(left) + 2 > column or not wrapped:
         return [left, *wrapped]
     return [left + wrapped[0][len(left) :], *wrapped[1:]]

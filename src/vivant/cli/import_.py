@@ -38,11 +38,11 @@ def import_(
     ] = None,
     out: Annotated[
         Path | None,
-        Option("--out", "-o", help="The run directory to write. (default with --as: a folder in runs)"),
+        Option("--out", "-o", help="The run directory to write. [default with --as: a folder in runs]"),
     ] = None,
     data: o.Data = None,
     model: Annotated[
-        str | None, Option("--model", "-m", help="Name of the model. (default: from the file)")
+        str | None, Option("--model", "-m", help="Name of the model. [default: from the file]")
     ] = None,
     style: o.Style = None,
     task_option: o.TaskOption = None,

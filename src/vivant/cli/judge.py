@@ -19,7 +19,12 @@ app = CommandApp(no_args_is_help=True)
 
 @app.callback()
 def judge() -> None:
-    """Judges and people: which judgements by people are worth asking for."""
+    """Judges and people: which judgements by people are worth asking for.
+
+    Example:
+
+        vivant judge plan runs/mmie --half-width 3 --study studies/pilot
+    """
 
 
 @app.command()
@@ -59,7 +64,7 @@ def plan(
     judgements: Annotated[
         int, Option("--judgements-per-item", min=1, help="From how many people, in the study.")
     ] = 1,
-    seed: Annotated[int, Option("--seed", help="Of the draw.")] = 0,
+    seed: Annotated[int, Option("--seed", help="Seed of the draw.")] = 0,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
 ) -> None:

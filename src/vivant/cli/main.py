@@ -22,13 +22,9 @@ class CommandEntry(NamedTuple):
 
 EVALUATE, ANALYSE, PEOPLE, MAKE, SET_UP = "Evaluate", "Analyse", "People", "Make", "Set up"
 COMMANDS = {
-    "demo": CommandEntry(
-        "demo", "Run a bundled model and baselines on the minis and show the tables.", EVALUATE
-    ),
+    "demo": CommandEntry("demo", "Run a bundled model and two baselines, and show the table.", EVALUATE),
     "run": CommandEntry("run", "Evaluate a model on benchmarks; run it again to resume.", EVALUATE),
-    "plan": CommandEntry(
-        "plan", "Show what `run` with the same arguments would send; sends nothing.", EVALUATE
-    ),
+    "plan": CommandEntry("plan", "Show what `run` would send, and what it costs; sends nothing.", EVALUATE),
     "sweep": CommandEntry(
         "sweep", "Score against the number of frames, in one table and one figure.", EVALUATE
     ),
@@ -47,9 +43,7 @@ COMMANDS = {
     "rank": CommandEntry("rank", "Who is first, how sure that is, and what to ask next.", ANALYSE),
     "view": CommandEntry("view", "Look at runs in the browser, sample by sample.", ANALYSE),
     "reasoning": CommandEntry("reasoning", "What models reason about, and how they go wrong.", ANALYSE),
-    "audit": CommandEntry(
-        "audit", "Where published figures do not hold together, with the arithmetic.", ANALYSE
-    ),
+    "audit": CommandEntry("audit", "Where published figures do not add up, with the arithmetic.", ANALYSE),
     "figures": CommandEntry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
     "judge": CommandEntry("judge", "Plan which judgements by people to ask for next.", ANALYSE),
     "judge-check": CommandEntry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
@@ -67,7 +61,7 @@ COMMANDS = {
     "recipes": CommandEntry(
         "recipes", "How each published row was asked; read the original prompts.", SET_UP
     ),
-    "models": CommandEntry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
+    "models": CommandEntry("models", "Which models can be evaluated: backends, and what each needs.", SET_UP),
     "data": CommandEntry("data", "Where data are looked for; fetch them, check them.", SET_UP),
     "cache": CommandEntry("cache", "What the caches hold, and making room.", SET_UP),
 }
@@ -134,7 +128,8 @@ def root(
 ) -> None:
     """Evaluate multimodal models on images, video and long interleaved contexts.
 
-    Start with `vivant demo`; then: vivant run mime --data mini --model openai/NAME --base-url URL
+    Start with `vivant demo`; then:
+    vivant run mime --data mini --model openai/NAME --base-url URL
     """
     from vivant.cli.output import print_log
 

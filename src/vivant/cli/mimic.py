@@ -22,7 +22,14 @@ PackPath = Annotated[Path, Argument(metavar="PACK", help="Folder of a pack.")]
 
 @app.callback()
 def mimic() -> None:
-    """MIMIC-Bench: who passes as human? Packs of comments for blind judging, and what came of it."""
+    """MIMIC-Bench: who passes as human? Packs of comments for blind judging, and what came of it.
+
+    Examples:
+
+        vivant mimic pack runs/a runs/b --data mini --out packs/first
+
+        vivant mimic score packs/first packs/first.people.jsonl --key packs/first.key.jsonl
+    """
 
 
 @app.command()
@@ -34,7 +41,7 @@ def pack(
     ] = None,
     human: Annotated[str, Option("--human", help="top5: the five most-liked comments; none.")] = "top5",
     key: Annotated[
-        Path | None, Option("--key", help="File for the sealed key. (default: PACK.key.jsonl)")
+        Path | None, Option("--key", help="File for the sealed key. [default: PACK.key.jsonl]")
     ] = None,
     limit: Annotated[
         int | None, Option("--limit", min=1, help="Take at most N videos, drawn by seed.")
@@ -81,6 +88,10 @@ def import_(
     """Read judgements of a pack and check every row; rows that cannot be used go into a file beside.
 
     Verdict is human or ai, realism a number from 0 to 5 or empty.
+
+    Example:
+
+        vivant mimic import packs/first answers.csv --out packs/first.people.jsonl
     """
     from vivant.benchmarks.mimic.judgements import count_reasons, import_judgements
     from vivant.benchmarks.mimic.packs import Pack
@@ -147,6 +158,10 @@ def score(
 
     People and each judge model get a table of their own. With both, another one has the judge's figures corrected by
     people's, where people judged a part.
+
+    Example:
+
+        vivant mimic score packs/first packs/first.people.jsonl --key packs/first.key.jsonl
     """
     import msgspec
 
@@ -186,7 +201,12 @@ def check(
     pack_path: PackPath,
     key: Annotated[Path | None, Option("--key", help="Also check that this key opens it.")] = None,
 ) -> None:
-    """Is a pack whole, and does a key belong to it? Says nothing about who wrote what."""
+    """Is a pack whole, and does a key belong to it? Says nothing about who wrote what.
+
+    Example:
+
+        vivant mimic check packs/first --key packs/first.key.jsonl
+    """
     from vivant.benchmarks.mimic.packs import Pack, open_key
 
     opened = Pack(pack_path)
@@ -204,8 +224,12 @@ def convert(
     """Turn a data set in another shape into the format that `vivant run mimic` reads.
 
     Paths of video files are relative to the folder written, so let it be the one that holds them.
+
+    Example:
+
+        vivant mimic convert mapping.yaml --out data/mimic
     """
-    from vivant.benchmarks.mimic.mapping import convert_dataset as convert_
+    from vivant.benchmarks.mimic.conversion import convert_dataset as convert_
 
     videos, items = convert_(mapping, out)
     say(f"{videos} videos and {items} items → {out}. Check them: vivant data check mimic --data {out}")

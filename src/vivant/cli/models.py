@@ -27,7 +27,14 @@ app = CommandApp(invoke_without_command=True)
 
 @app.callback()
 def models(ctx: typer.Context) -> None:
-    """All backends: how each is written after --model, what it needs, and whether that is there."""
+    """All backends: how each is written after --model, what it needs, and whether that is there.
+
+    Examples:
+
+        vivant models
+
+        vivant models check openai/gpt-4o-mini
+    """
     if ctx.invoked_subcommand is None:
         from vivant.models.check import check_readiness
 
@@ -221,7 +228,12 @@ def _price_table(sources: Sequence[PriceSource], wanted: Callable[[str], bool]) 
 
 @app.command()
 def new(path: Annotated[Path, Argument(metavar="FILE.py")]) -> None:
-    """Write a working example of a model of your own."""
+    """Write a working example of a model of your own.
+
+    Example:
+
+        vivant models new my_model.py
+    """
     from vivant.models.custom import write_example
 
     write_example(path)

@@ -29,9 +29,9 @@ def plan(
     ] = None,
 ) -> None:
     """Show what `vivant run` with the same arguments would send, and what it may cost. Sends nothing, needs no key.
+    Tokens are estimates; replies are counted at their limit, so that a run costs less rather than more.
 
-    Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
-    counted at their limit, so that a run costs less rather than more.
+    vivant plan mime/mcq --data mini --model openai/gpt-4o-mini --limit 20
     """
     prepared = plan_run(options, needs_key=False)
     table = build_plan_table(prepared, options)

@@ -31,7 +31,7 @@ def publish(
         ),
     ] = None,
     public: Annotated[
-        bool, Option("--public", help="Let everybody see the repository. (default: private)")
+        bool, Option("--public", help="Let everybody see the repository. [default: private]")
     ] = False,
     model_card: Annotated[
         Path | None,
@@ -50,7 +50,7 @@ def publish(
     ] = None,
     step: Annotated[
         int | None,
-        Option("--step", help="The training step of the run. (default: the last number in the model's name)"),
+        Option("--step", help="The training step of the run. [default: the last number in the model's name]"),
     ] = None,
     protocol: o.ProtocolOption = None,
 ) -> None:

@@ -41,7 +41,7 @@ def reasoning(
     ] = None,
     kinds: Annotated[
         str,
-        Option("--kinds", help="general, or a benchmark's: mmrv, mime. (default: of the task's own paper)"),
+        Option("--kinds", help="general, or a benchmark's: mmrv, mime. [default: of the task's own paper]"),
     ] = "",
     segments: Annotated[
         int, Option("--segments", min=1, max=50, help="Segments per reply at most.")

@@ -7,17 +7,16 @@ from typing import Annotated, Any
 
 import typer
 from typer import Argument, Option
-from typer.core import TyperGroup
 
 from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, find_recipe, has_recipes, load_recipes
 from vivant.benchmarks.registry import names
-from vivant.cli.help import CommandApp
+from vivant.cli.help import CommandApp, PanelGroup
 from vivant.cli.output import print_table, say
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Table
 
 
-class _RecipeGroup(TyperGroup):
+class _RecipeGroup(PanelGroup):
     """Takes the name of a benchmark where a command is expected: `vivant recipes mime` lists its recipes."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -48,7 +47,12 @@ def _check(benchmark: str) -> str:
 
 @app.command("list")
 def list_recipes(benchmark: Name) -> None:
-    """List the recipes of a benchmark: one for each published row."""
+    """List the recipes of a benchmark: one for each published row.
+
+    Example:
+
+        vivant recipes list mime
+    """
     content = load_recipes(_check(benchmark))
     body = tuple(
         (name.removeprefix("paper/"), recipe.status, _summary(recipe))
@@ -80,7 +84,12 @@ def _summary(recipe: RowRecipe) -> str:
 def show_recipe(
     benchmark: Name, recipe: Annotated[str, Argument(metavar="NAME", help="E.g. paper/gpt-4o-mini.")]
 ) -> None:
-    """Show a recipe in full: what the original states, where, and which options do the same."""
+    """Show a recipe in full: what the original states, where, and which options do the same.
+
+    Example:
+
+        vivant recipes show mime paper/gpt-4o-mini
+    """
     content = load_recipes(_check(benchmark))
     chosen = find_recipe(benchmark, recipe)
     lines = [
@@ -170,7 +179,7 @@ def wording(
         ),
     ],
     out: Annotated[
-        Path | None, Option("--out", "-o", metavar="FILE", help="(default: BENCHMARK-wording.yaml)")
+        Path | None, Option("--out", "-o", metavar="FILE", help="[default: BENCHMARK-wording.yaml]")
     ] = None,
 ) -> None:
     """Read the original prompts out of your own clone of a repository, for --prompts and --judge-prompts.

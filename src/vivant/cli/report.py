@@ -20,7 +20,9 @@ def report(
     runs: o.Runs,
     out: Annotated[Path, Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     protocol: o.ProtocolOption = None,
-    title: Annotated[str, Option("--title", help="(default: models and benchmarks)")] = "",
+    title: Annotated[
+        str, Option("--title", help="The report's title. [default: models and benchmarks]")
+    ] = "",
     corrected_by: o.CorrectedBy = None,
 ) -> None:
     """Write a report on one or several runs: one HTML file that opens from disk, with no network.

@@ -15,4 +15,13 @@ app.add_typer(people_app)
 
 @app.callback()
 def study() -> None:
-    """Ask people: design a study, serve it, export and report what came of it. The key stays home."""
+    """Ask people: design a study, serve it, export and report what came of it. The key stays home.
+
+    Examples:
+
+        vivant study new studies/mime --template mime
+
+        vivant study check studies/mime
+
+        vivant study serve studies/mime
+    """

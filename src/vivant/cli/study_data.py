@@ -56,11 +56,11 @@ def new(
     share: Annotated[
         int | None,
         Option(
-            "--items-per-participant", min=1, help="How many one person judges. (default: 20, or what fits)"
+            "--items-per-participant", min=1, help="How many one person judges. [default: 20, or what fits]"
         ),
     ] = None,
     judgements: Annotated[
-        int | None, Option("--judgements-per-item", min=1, help="From how many people. (default: 3)")
+        int | None, Option("--judgements-per-item", min=1, help="From how many people. [default: 3]")
     ] = None,
     balance: Annotated[
         list[str] | None,
@@ -167,7 +167,12 @@ def check(
     folder: Folder,
     media: Annotated[bool, Option("--media/--no-media", help="Also open every media file.")] = True,
 ) -> None:
-    """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key."""
+    """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key.
+
+    Example:
+
+        vivant study check studies/mime
+    """
     from vivant.study.check import check_study
 
     result = check_study(folder, media=media, progress=log_progress())
@@ -187,11 +192,11 @@ def export(
     folder: Folder,
     database: Database = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Folder to write. (default: DIR/exports/TIME)")
+        Path | None, Option("--out", "-o", help="Folder to write. [default: DIR/exports/TIME]")
     ] = None,
     form: Annotated[
         list[str] | None,
-        Option("--format", help="jsonl, csv, parquet, label-studio or jspsych; repeat. (default: jsonl)"),
+        Option("--format", help="jsonl, csv, parquet, label-studio or jspsych; repeat. [default: jsonl]"),
     ] = None,
     only_counted: Annotated[
         bool,
@@ -202,6 +207,10 @@ def export(
 
     MIME: human_eval.jsonl. Packs: judgements for `vivant mimic score`. Ratings: scores for `vivant judge-check`.
     Choices: a run of the model `human`, for tables, comparisons and the report.
+
+    Example:
+
+        vivant study export studies/mime
     """
     import time
 
@@ -221,13 +230,18 @@ def export(
 def import_(
     folder: Folder,
     files: Annotated[list[Path], Argument(metavar="FILE…", help="human_eval.jsonl")],
-    form: Annotated[Literal["mime"], Option("--as", help="The format of the files.")],
+    form: Annotated[Literal["mime"], Option("--as", metavar="FORMAT", help="The format of the files.")],
     data: Annotated[
         str | None, Option("--data", metavar="PATH", help="MIME's data, for facets and videos.")
     ] = None,
     database: Database = None,
 ) -> None:
-    """Take in judgements that were collected elsewhere. A folder that is no study yet becomes one."""
+    """Take in judgements that were collected elsewhere. A folder that is no study yet becomes one.
+
+    Example:
+
+        vivant study import studies/mime human_eval.jsonl --as mime
+    """
     from vivant.study.mime_import import import_mime
 
     done = import_mime(folder, files, data, database)
@@ -245,7 +259,12 @@ def exclude(
     undo: Annotated[bool, Option("--undo", help="Let them count again.")] = False,
     database: Database = None,
 ) -> None:
-    """Let a person's judgements not count, and give their places to others. Nothing is deleted."""
+    """Let a person's judgements not count, and give their places to others. Nothing is deleted.
+
+    Example:
+
+        vivant study exclude studies/mime p07 --reason "answered at random"
+    """
     from vivant.study.loading import load_study
     from vivant.study.store import open_store
 

@@ -112,15 +112,15 @@ def release(
     from vivant.study.store import open_store
     from vivant.study.store import people as store_people
 
-    gone = [(name, "said by the organiser") for name in ids or ()]
+    removed = [(name, "said by the organiser") for name in ids or ()]
     if file is not None:
         lines = read_platform_file(file)
-        gone += [(line.participant, line.status) for line in lines if line.status.lower() in LEFT]
-        say(f"{file}: {len(gone) - len(ids or ())} of {len(lines)} people have left")
-    elif not gone:
+        removed += [(line.participant, line.status) for line in lines if line.status.lower() in LEFT]
+        say(f"{file}: {len(removed) - len(ids or ())} of {len(lines)} people have left")
+    elif not removed:
         raise UsageError("Name people, or the platform's file with --from")
     with open_store(folder, database, create=False) as store:
-        for name, reason in gone:
+        for name, reason in removed:
             row = store_people.find_participant(store, name)
             if row is None:
                 say(f"{name}: unknown here")

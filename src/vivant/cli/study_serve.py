@@ -20,7 +20,7 @@ Database = Annotated[
         "--database",
         metavar="URL",
         envvar="VIVANT_STUDY_DATABASE",
-        help="Where answers lie: postgresql://user@host/name or sqlite:///file.db. (default: DIR/study.db)",
+        help="Where answers lie: postgresql://user@host/name or sqlite:///file.db. [default: DIR/study.db]",
     ),
 ]
 Host = Annotated[str, Option("--host", help="Another address than this machine's own is open to others.")]
@@ -45,7 +45,7 @@ def serve(
     admin_token_file: Annotated[
         Path | None,
         Option(
-            "--admin-token-file", help="File with the token of the admin page. (default: DIR/admin.token)"
+            "--admin-token-file", help="File with the token of the admin page. [default: DIR/admin.token]"
         ),
     ] = None,
     anonymous: Annotated[

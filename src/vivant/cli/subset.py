@@ -18,7 +18,12 @@ app = CommandApp(no_args_is_help=True)
 
 @app.callback()
 def subset() -> None:
-    """A small set of samples that predicts the score on all of them."""
+    """A small set of samples that predicts the score on all of them.
+
+    Example:
+
+        vivant subset make runs/* --size 100 --out mime-100.json
+    """
 
 
 @app.command()

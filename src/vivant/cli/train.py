@@ -17,7 +17,12 @@ app.add_typer(train_use.app)
 
 @app.callback()
 def train() -> None:
-    """Train MIMIC-Chat, the video language model that MIMIC-Bench brings."""
+    """Train MIMIC-Chat, the video language model that MIMIC-Bench brings.
+
+    Example:
+
+        vivant train mimic-chat --config recipe.yaml --out models/mine
+    """
     from vivant.models.base import require_package
 
     for module in ("torch", "transformers", "peft", "accelerate", "tensorboard"):

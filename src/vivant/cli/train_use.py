@@ -21,7 +21,7 @@ def export(
         Path, Argument(help="A finished model: …/best or …/last of a training; with --as, a recipe.")
     ],
     out: Annotated[Path, Argument(help="Folder to write.")],
-    to: Annotated[str, Option("--to", help="onnx, or transformers.")] = "onnx",
+    to: Annotated[str, Option("--to", metavar="FORMAT", help="onnx, or transformers.")] = "onnx",
     weights: Annotated[
         str, Option("--weights", help="For onnx: fp32, or fp16 for files of half the size.")
     ] = "fp32",
@@ -29,7 +29,10 @@ def export(
         str, Option("--lora", help="For transformers: merged, or apart as an adapter of peft.")
     ] = "merged",
     trainer: Annotated[
-        str | None, Option("--as", help="ms-swift or llama-factory: a recipe's questions and settings.")
+        str | None,
+        Option(
+            "--as", metavar="FORMAT", help="ms-swift or llama-factory: a recipe's questions and settings."
+        ),
     ] = None,
     note: Annotated[str, Option("--note", help="A line to keep with the model: where it comes from.")] = "",
 ) -> None:
@@ -142,13 +145,17 @@ def split(
     benchmark: Annotated[str, Argument(help="As for `vivant run`: mime/mcq.")],
     data: Annotated[str, Option("--data", help="Its folder, or mini.")] = "mini",
     part: Annotated[str, Option("--part", help="train, validation or test.")] = "test",
-    by: Annotated[str, Option("--by", help="The facet whose values are divided.")] = "action",
+    by: Annotated[
+        str, Option("--by", metavar="FACET", help="The facet whose values are divided.")
+    ] = "action",
     sizes: Annotated[str, Option("--sizes", help="Of the three parts.")] = "36,14,36",
     seed: Annotated[int, Option("--seed", help="Another fold.")] = 0,
 ) -> None:
     """Print the condition that a part of a division is: what `vivant run --where` takes.
 
-    Example:
+    Examples:
+
+        vivant train split mime/mcq --data mini --part test
 
         vivant run mime/mcq --where "$(vivant train split mime/mcq --data FOLDER --part test)" --model …
     """
@@ -176,7 +183,7 @@ def judge_data(
     human: Annotated[Path, Option("--human", help="CSV, JSON or JSON lines: id, score, model.")],
     out: Annotated[Path, Option("--out", "-o", help="File of questions to write.")],
     held_out: Annotated[float, Option("--held-out", help="Share of samples to test on.")] = 0.2,
-    seed: Annotated[int, Option("--seed")] = 0,
+    seed: Annotated[int, Option("--seed", help="Another seed holds out other samples.")] = 0,
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Turn people's scores of answers into questions that a judge can learn from.

@@ -24,7 +24,7 @@ def view(
         str, Option("--host", help="Another address than this machine's own needs a token, and gets one.")
     ] = "127.0.0.1",
     token: Annotated[
-        str, Option("--token", envvar="VIVANT_VIEW_TOKEN", help="Ask for this token. (default: one is made)")
+        str, Option("--token", envvar="VIVANT_VIEW_TOKEN", help="Ask for this token. [default: one is made]")
     ] = "",
     data: Annotated[
         list[Path] | None,

@@ -37,6 +37,12 @@ def unknown_name_error(what: str, name: str, candidates: Iterable[str], hint: st
     return UsageError(f"Unknown {what} '{name}'; {remedy}{' ' + hint if hint else ''}")
 
 
+def shorten_line(text: str) -> str:
+    """The first line of a message, at a length that fits a log."""
+    line = text.strip().splitlines()[0] if text.strip() else ""
+    return line if len(line) <= 300 else line[:299] + "…"
+
+
 def format_traceback(error: BaseException, longest: int = 8_000) -> str:
     """Where an exception comes from, as Python prints it; of a long one the end."""
     text = "".join(traceback.format_exception(error)).strip()

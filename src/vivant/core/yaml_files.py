@@ -31,8 +31,8 @@ def load_yaml(file: Path) -> Any:
         begun = f" of line {error.context_mark.line + 1}" if error.context_mark else ""
         inside = f"{error.context}{begun}, " if error.context else ""
         mark = error.problem_mark or error.context_mark
-        place = f", line {mark.line + 1}" if mark else ""
-        raise DataError(f"{file}{place}: this is not YAML: {inside}{error.problem}") from None
+        position = f", line {mark.line + 1}" if mark else ""
+        raise DataError(f"{file}{position}: this is not YAML: {inside}{error.problem}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
 
@@ -176,14 +176,14 @@ def _list_fields(kind: Any) -> list[msgspec.inspect.Field]:
 def _list_values(kind: Any, path: str) -> str:
     """`; known: a, b` for a field that takes only some texts; empty where fields of its name differ in that."""
     name = path.rpartition(".")[2]
-    found = {
+    allowed = {
         part.values
         for field in _list_fields(kind)
         if field.name == name
         for part in getattr(field.type, "types", (field.type,))
         if isinstance(part, msgspec.inspect.LiteralType)
     }
-    return f"; known: {', '.join(map(str, found.pop()))}" if len(found) == 1 else ""
+    return f"; known: {', '.join(map(str, allowed.pop()))}" if len(allowed) == 1 else ""
 
 
 def write_yaml(file: Path, content: Any, head: str) -> None:

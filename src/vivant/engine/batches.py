@@ -27,7 +27,8 @@ from msgspec import Struct
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
 from vivant.core.generated_images import PictureFolder
-from vivant.core.types import Job, Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Job, Reply
 from vivant.engine.cut_offs import MAX_CUT_OFF, CutOffWatch
 from vivant.engine.executor import Executor, RequestKey
 from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
@@ -35,6 +36,7 @@ from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, build_request
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner
+from vivant.engine.waiting import is_set_within
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.server_errors import RequestRefusedError
@@ -313,7 +315,7 @@ class BatchRunner:
             under_way = [batch for batch in under_way if not await self._collected(batch)]
             if self._outcome.cut_off and under_way:
                 logger.info("Submitted batches continue at the provider.")
-            if not under_way or await self._stopped_within(pause):
+            if not under_way or await is_set_within(self._stopping, pause):
                 return
             pause = min(_LONGEST_POLL, pause * 1.6)
 
@@ -369,19 +371,12 @@ class BatchRunner:
             try:
                 return await call(*args, **named)
             except TransientError as error:
-                met = error
+                failure = error
             except (KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
-                met = TransientError(f"The batch endpoint sent something unexpected: {error!r}")
-            failures += not met.slow_down
-            refusals += met.slow_down
-            pause = self._retry.wait(failures, refusals, time.monotonic() - began, met)
+                failure = TransientError(f"The batch endpoint sent something unexpected: {error!r}")
+            failures += not failure.slow_down
+            refusals += failure.slow_down
+            pause = self._retry.wait(failures, refusals, time.monotonic() - began, failure)
             if pause is None:
-                raise met
+                raise failure
             await asyncio.sleep(pause)
-
-    async def _stopped_within(self, seconds: float) -> bool:
-        try:
-            await asyncio.wait_for(self._stopping.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True

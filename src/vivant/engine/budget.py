@@ -14,7 +14,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from vivant.core.types import Record, Reply, Text
+from vivant.core.records import Record
+from vivant.core.types import Reply, Text
 from vivant.engine.rate_limit import RateLimit, Slot
 from vivant.engine.tokens import Estimator, RequestSize, TokenUsage, count_text_tokens
 from vivant.models.model_table import PictureTokens

@@ -89,10 +89,10 @@ class _MediaSizes:
     def _picture(self, root: str, path: str, policy: FramePolicy) -> float | None:
         try:
             with Path(resolve_media(root, path)).open("rb") as file:
-                look = parse_image_header(file.read(_HEAD))
+                header = parse_image_header(file.read(_HEAD))
         except (MediaError, OSError):
             return None
-        return None if look is None else _tokens(look.width, look.height, policy, self._rule)
+        return None if header is None else _tokens(header.width, header.height, policy, self._rule)
 
     def _video(self, job: Job, part: Video) -> tuple[float, float] | None:
         try:

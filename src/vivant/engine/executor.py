@@ -13,14 +13,15 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import VivantError, format_traceback
-from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
+from vivant.core.errors import VivantError, shorten_line
+from vivant.core.records import MediaUse
+from vivant.core.types import Audio, Job, Reply, Text, Turn, Video
 from vivant.engine.byte_budget import estimate_held
 from vivant.engine.concurrency import Admission
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media
 from vivant.engine.tokens import RequestSize, measure_request
 from vivant.media import LoadedMedia, MediaLoader
-from vivant.models.base import Model, TransientError
+from vivant.models.base import Model, TransientError, make_error_reply
 from vivant.models.request_limits import OnTooLarge
 
 
@@ -160,7 +161,7 @@ class LocalExecutor(Executor):
         except VivantError:
             raise
         except Exception as error:  # a backend's own defect costs this sample and is recorded as such
-            reply = failed_reply(error)
+            reply = make_error_reply(error)
         finally:
             request.seconds = time.perf_counter() - began
         return _name_cut_files(reply, request.key.media)
@@ -190,15 +191,3 @@ def drop_media(job: Job) -> LoadedMedia:
         for message in job.messages
     )
     return LoadedMedia(turns=tuple(turns), media=())
-
-
-def failed_reply(error: Exception) -> Reply:
-    """The reply that stands for an exception of a model's own code, with its traceback."""
-    message = shorten_line(f"{type(error).__name__}: {error}")
-    return Reply(status="error", error=message, traceback=format_traceback(error))
-
-
-def shorten_line(text: str) -> str:
-    """The first line of a message, at a length that fits a log."""
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return line if len(line) <= 300 else line[:299] + "…"

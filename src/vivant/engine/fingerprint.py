@@ -8,7 +8,8 @@ from typing import Any
 
 import msgspec
 
-from vivant.core.types import Job, MediaUse
+from vivant.core.records import MediaUse
+from vivant.core.types import Job
 
 
 class Fingerprints:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import Any, TextIO
 
-from vivant.core.types import Record
+from vivant.core.records import Record
 
 
 class _Counts:

@@ -23,11 +23,11 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import DataError, MediaError
+from vivant.core.errors import DataError, MediaError, shorten_line
 from vivant.core.types import Image, Job, Reply, Text
 from vivant.engine.byte_budget import estimate_held
 from vivant.engine.concurrency import Admission
-from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
+from vivant.engine.executor import Executor, PreparedRequest, RequestKey
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
 from vivant.engine.ray_connection import connect, environment_to_share
 from vivant.engine.ray_shares import LimitShares

@@ -30,9 +30,9 @@ class LimitShares:
         """Share out another number, after so many cuts."""
         if (limit, cuts) != (self.limit, self.cuts):
             self.limit = limit
-            told, self.cuts = self.cuts == cuts, cuts
+            unchanged, self.cuts = self.cuts == cuts, cuts
             self.share_out()
-            for worker in self._workers if not told else ():
+            for worker in self._workers if not unchanged else ():
                 worker.send_limit(worker.limit, cuts)
 
     def admit(self, worker: WorkerHandle) -> None:

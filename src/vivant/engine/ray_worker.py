@@ -21,7 +21,8 @@ from msgspec import Struct
 
 from vivant.core.errors import MediaError, VivantError
 from vivant.core.generated_images import inline_images
-from vivant.core.types import Image, Job, MediaUse, Reply, Text
+from vivant.core.records import MediaUse
+from vivant.core.types import Image, Job, Reply, Text
 from vivant.engine.concurrency import ConcurrencyLimit, WithdrawnError
 from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize

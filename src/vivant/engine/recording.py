@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.generated_images import PictureFolder
-from vivant.core.types import Record
+from vivant.core.records import Record
 from vivant.runs.log import LogWriter
 
 

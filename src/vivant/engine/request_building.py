@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from vivant.core.records import Record
 from vivant.core.structs import shared_fields
-from vivant.core.types import Job, Record, Reply, Request, Turn
+from vivant.core.types import Job, Reply, Request, Turn
 from vivant.engine.budget import ESTIMATED
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia

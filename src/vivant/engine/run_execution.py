@@ -19,8 +19,9 @@ from vivant.core.event_loop import on_interrupt, run_coroutine
 from vivant.core.garbage import collect_garbage_rarely
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
+from vivant.core.records import Record
 from vivant.core.stored_lines import KeySet
-from vivant.core.types import Job, Record
+from vivant.core.types import Job
 from vivant.engine.budget import Meter, RunBudget
 from vivant.engine.executor import Executor, LocalExecutor
 from vivant.engine.option_checks import stops_early

@@ -169,12 +169,12 @@ def create_model(options: RunOptions, *, needs_key: bool = True) -> Model:
 def _check_decoding(model: Model, options: RunOptions) -> None:
     """Raise where the user sets what the model cannot be told: it would be recorded and not be so. A recipe's settings
     are its row's, and stay."""
-    said, unsaid = options.decoding_settings, Decoding()
+    wanted, defaults = options.decoding_settings, Decoding()
     for name in model.untold:
-        if getattr(said, name) not in (getattr(unsaid, name), None) and not options.recipe:
+        if getattr(wanted, name) not in (getattr(defaults, name), None) and not options.recipe:
             remedy = "--temperature" if name == "temperature" else f"{name} among the decoding settings"
             raise UsageError(f"{model.name} takes no {name.replace('_', ' ')}; leave out {remedy}")
-    if model.exclusive and all(getattr(said, name) is not None for name in model.exclusive):
+    if model.exclusive and all(getattr(wanted, name) is not None for name in model.exclusive):
         names = " and ".join(name.replace("_", " ") for name in model.exclusive)
         raise UsageError(
             f"{model.name} does not take {names} together; --temperature server leaves the temperature out"

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import time
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from msgspec import Struct
-
 from vivant.core.errors import MediaError
 from vivant.core.generated_images import PictureFolder
 from vivant.core.types import Job, Reply
+from vivant.engine.attempts import Attempts, FailureWatch
 from vivant.engine.budget import Meter, Reservation
 from vivant.engine.byte_budget import ByteBudget
 from vivant.engine.concurrency import AdaptiveLimit
@@ -22,17 +20,11 @@ from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, check_reply
 from vivant.engine.retry import RetryPolicy, TypicalDuration
-from vivant.engine.waiting import WaitNotices
-from vivant.models.base import DeniedError, ModelError, TransientError
+from vivant.engine.waiting import WaitNotices, is_set_within
+from vivant.models.base import DeniedError, TransientError
 from vivant.models.thinking import Thinking
 from vivant.runs.log import LogWriter
 
-logger = logging.getLogger("vivant")
-_MAX_GIVEN_UP = 20
-"""So many samples given up in a row, or twice as many as are under way at once, end the run."""
-_MAX_DENIED = 10
-"""So many requests denied in a row end the run; before the first success, `_MAX_DENIED_FIRST`."""
-_MAX_DENIED_FIRST = 2
 _PACE = 0.02
 """Seconds between two looks whether the next job may be taken."""
 _NO_KEY = RequestKey("", ())
@@ -44,18 +36,6 @@ class Pacer(Protocol):
     def is_wanted(self, job: Job) -> bool: ...
 
     def may_ask(self) -> bool: ...
-
-
-class _Attempts(Struct):
-    """What has happened to one sample so far."""
-
-    started: float
-    since: float
-    count: int = 0
-    failures: int = 0
-    refusals: int = 0
-    absences: int = 0
-    seconds: float = 0.0
 
 
 class Runner:
@@ -82,7 +62,7 @@ class Runner:
         self._cut_offs = CutOffWatch(thinking)
         self._executor = executor
         self._cache = cache
-        self._retry = retry or RetryPolicy()
+        self._failures = FailureWatch(retry or RetryPolicy(), concurrency, has_answers=has_answers)
         self._meter = meter
         self._max_time = max_time
         self._concurrency = concurrency
@@ -90,11 +70,6 @@ class Runner:
         self._recorder = RunRecorder(log, progress, pictures)
         self._outcome = self._recorder.outcome
         self._budget = ByteBudget()
-        self._given_up = 0
-        self._denied = 0
-        self._succeeded = has_answers
-        self._reached = False
-        self._gone_since: float | None = None
         self._typical = TypicalDuration()
         self._waits = WaitNotices()
         if meter is not None:
@@ -168,7 +143,7 @@ class Runner:
         # `next` on the shared iterator never awaits, so that two workers cannot take the same job.
         while not self._stopping.is_set():
             while self._pacer is not None and not self._pacer.may_ask():
-                if await self._stopped_within(_PACE):
+                if await is_set_within(self._stopping, _PACE):
                     return
             job = next(source, None)
             if job is None:
@@ -233,7 +208,7 @@ class Runner:
             self._release(request)
 
     async def _send(self, request: PreparedRequest) -> None:
-        attempts = _Attempts(time.time(), time.monotonic())
+        attempts = Attempts(time.time(), time.monotonic())
         estimated = None
         if self._meter is None:
             reply = await self._answer(request, attempts, None)
@@ -273,22 +248,22 @@ class Runner:
             self.stop(reason)
 
     async def _answer(
-        self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
+        self, request: PreparedRequest, attempts: Attempts, reservation: Reservation | None
     ) -> Reply | None:
         """Ask until there is an answer or no hope of one. None where the run stops before."""
         while True:
             outcome = await self._attempt(request, attempts, reservation)
             if outcome is None or isinstance(outcome, Reply):
                 return outcome
-            pause = self._pause(outcome, attempts)
+            pause = self._failures.pause(outcome, attempts)
             if pause is None:
                 return Reply(status="error", error=f"{outcome} (tried {attempts.count} times)")
             self._waits.note_retry(outcome, pause, attempts.count)
-            if await self._stopped_within(pause):
+            if await is_set_within(self._stopping, pause):
                 return None
 
     async def _attempt(
-        self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
+        self, request: PreparedRequest, attempts: Attempts, reservation: Reservation | None
     ) -> Reply | TransientError | None:
         entry = await self._limit.enter()
         try:
@@ -300,7 +275,10 @@ class Runner:
             if self._stopping.is_set():
                 return None
             attempts.count += 1
-            outcome = await self._send_once(request)
+            try:
+                outcome = await self._executor.send(request)
+            except DeniedError as error:
+                outcome = self._failures.note_denied(error)
             if outcome is None or request.refused is not None:
                 return outcome
             attempts.seconds = request.seconds
@@ -316,14 +294,10 @@ class Runner:
                     self._tell_limit()
                 if outcome.unreachable:
                     return outcome
-            self._reached = True
-            self._note_return()
+            self._failures.note_reached()
             if isinstance(outcome, Reply):
-                self._given_up = 0
+                self._failures.note_reply(outcome)
                 self._waits.note_answer()
-                if outcome.status != "error":
-                    self._succeeded = True
-                    self._denied = 0
                 self._limit.succeeded()
                 self._tell_limit()
                 self._typical.add(attempts.seconds)
@@ -334,67 +308,6 @@ class Runner:
     def _tell_limit(self) -> None:
         if not self._stopping.is_set():
             self._executor.set_limit(int(self._limit.limit), self._limit.cuts)
-
-    async def _send_once(self, request: PreparedRequest) -> Reply | TransientError | None:
-        """One attempt. A request that is denied costs its sample, unless all are denied."""
-        try:
-            return await self._executor.send(request)
-        except DeniedError as error:
-            self._denied += 1
-            if self._denied < (_MAX_DENIED if self._succeeded else _MAX_DENIED_FIRST):
-                return Reply(status="error", error=str(error))
-            message = (
-                f"{self._denied} requests were denied in a row"
-                if self._succeeded
-                else f"{self._denied} requests were denied, and none was answered. Check key, model and address"
-            )
-            raise ModelError(f"{error}: {message}. Run the same command to go on") from error
-
-    def _note_return(self) -> None:
-        """The server answers, perhaps after an absence."""
-        if self._gone_since is not None:
-            self._gone_since = None
-            logger.info("The server answers again.")
-
-    def _pause(self, error: TransientError, attempts: _Attempts) -> float | None:
-        """Seconds to wait before the sample is tried again; None: it is given up."""
-        now = time.monotonic()
-        if error.unreachable:
-            return self._absent(error, attempts, now)
-        if error.slow_down:
-            attempts.refusals += 1
-        else:
-            attempts.failures += 1
-        pause = self._retry.wait(attempts.failures, attempts.refusals, now - attempts.since, error)
-        if pause is None:
-            self._given_up += 1
-            if self._given_up >= max(_MAX_GIVEN_UP, 2 * self._concurrency):
-                raise ModelError(
-                    f"{error}: {self._given_up} samples in a row were given up. Run the same command to go on"
-                )
-        return pause
-
-    def _absent(self, error: TransientError, attempts: _Attempts, now: float) -> float:
-        """No server at all: it may be starting again."""
-        attempts.absences += 1
-        if not self._reached:
-            if attempts.absences >= 3:
-                raise ModelError(f"{error}. Start it, or give its address with --base-url")
-            return self._retry.until_back(attempts.absences)
-        if self._gone_since is None:
-            self._gone_since = now
-            logger.warning("%s; waiting up to %g s for it to come back.", error, self._retry.outage)
-        if now - self._gone_since > self._retry.outage:
-            raise ModelError(f"{error}, for {self._retry.outage:g} s. Run the same command to go on")
-        return self._retry.until_back(attempts.absences)
-
-    async def _stopped_within(self, seconds: float) -> bool:
-        """Wait, unless the run is stopped meanwhile."""
-        try:
-            await asyncio.wait_for(self._stopping.wait(), seconds)
-        except TimeoutError:
-            return False
-        return True
 
 
 def _first_exception(group: BaseExceptionGroup[BaseException]) -> BaseException:

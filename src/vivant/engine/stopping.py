@@ -23,8 +23,9 @@ from vivant.benchmarks.sample_units import SampleUnit, Target, TaskOrder
 from vivant.benchmarks.summary import cluster_of, counted_value
 from vivant.benchmarks.validation import scores_apart
 from vivant.core.errors import UsageError
+from vivant.core.records import Record, Score
 from vivant.core.stored_lines import KeySet, select_values
-from vivant.core.types import Job, Record, Sample, Score
+from vivant.core.types import Job, Sample
 from vivant.engine.options import RunOptions
 from vivant.engine.permutations import count_orders
 from vivant.engine.plan import Plan, TaskPlan

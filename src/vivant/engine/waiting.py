@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 
@@ -14,6 +15,15 @@ _SILENCE = 10.0
 """So are short pauses, where nothing was answered for so many seconds."""
 _EVERY = 30.0
 """Seconds between two words."""
+
+
+async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait so long for an event, and say whether it came."""
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return False
+    return True
 
 
 class WaitNotices:

@@ -26,7 +26,8 @@ from vivant.core.errors import UsageError
 from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
-from vivant.core.types import Decoding, Job, Record, Reply, Request
+from vivant.core.records import Record
+from vivant.core.types import Decoding, Job, Reply, Request
 from vivant.engine.executor import LocalExecutor
 from vivant.engine.recording import RunOutcome
 from vivant.engine.reply_cache import ReplyCache, open_cache

@@ -7,7 +7,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from vivant.core.types import Clip, ClipTiming, MediaUse, Picture
+from vivant.core.records import MediaUse
+from vivant.core.types import Clip, ClipTiming, Picture
 
 
 def describe_clip(use: MediaUse, clip: Clip, shown_as: Literal["images", "video"]) -> MediaUse:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from vivant.core.closing import Closeable
 from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_impostor, detect_video_type
+from vivant.core.records import MediaUse
 from vivant.core.types import (
     Audio,
     Clip,
@@ -24,7 +25,6 @@ from vivant.core.types import (
     FramePolicy,
     Image,
     Job,
-    MediaUse,
     Text,
     Turn,
     Video,
@@ -50,7 +50,7 @@ from vivant.media.shown_cues import list_cues, spread_cues
 from vivant.media.worker_pool import LostWorkerError, MediaWorkerPool
 from vivant.media.worker_protocol import FramesTask, SoundTask
 
-_Given = ParamSpec("_Given")
+_Args = ParamSpec("_Args")
 _Result = TypeVar("_Result")
 
 # One more than there are cores, as libav chooses too: some wait for others. Many would only take memory.
@@ -334,7 +334,7 @@ class MediaLoader(Closeable):
         for policy in policies:
             check_policy(policy)
 
-        def one(video: Video) -> tuple[str, str]:
+        def cache_video(video: Video) -> tuple[str, str]:
             try:
                 real = resolve_media(root, video.path)
                 sha256 = self._hashes.sha256(real, video.path)
@@ -348,7 +348,7 @@ class MediaLoader(Closeable):
             return video.path, ""
 
         videos = [Video(path) if isinstance(path, str) else path for path in paths]
-        return {path: line for path, line in self._decoding.map(one, videos) if line}
+        return {path: line for path, line in self._decoding.map(cache_video, videos) if line}
 
     # ── helpers ──
 
@@ -365,18 +365,18 @@ class MediaLoader(Closeable):
         return lock
 
     async def _read(
-        self, function: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs
+        self, function: Callable[_Args, _Result], *args: _Args.args, **kwargs: _Args.kwargs
     ) -> _Result:
-        return await self._in(self._reading, function, *given, **named)
+        return await self._in(self._reading, function, *args, **kwargs)
 
     async def _in(
         self,
         executor: ThreadPoolExecutor,
-        function: Callable[_Given, _Result],
-        *given: _Given.args,
-        **named: _Given.kwargs,
+        function: Callable[_Args, _Result],
+        *args: _Args.args,
+        **kwargs: _Args.kwargs,
     ) -> _Result:
-        return await asyncio.wrap_future(executor.submit(function, *given, **named))
+        return await asyncio.wrap_future(executor.submit(function, *args, **kwargs))
 
 
 def _real(job: Job, path: str) -> str:

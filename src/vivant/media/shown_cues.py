@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.core.types import Content, Cue, Part, Picture, Record, Text, Video
+from vivant.core.records import Record
+from vivant.core.types import Content, Cue, Part, Picture, Text, Video
 
 HEADING = "Subtitles of the video:"
 NONE = "(This video has no subtitles.)"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.metrics.option_extraction import extract_option
 
 

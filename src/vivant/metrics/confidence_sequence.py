@@ -91,8 +91,8 @@ class ConfidenceSequence:
 
         Where there was no target at first, nothing is at stake on one: the stake nearest to it moves there.
         """
-        place = 0 if self._aimed else 1 + int(np.abs(self._errors[1:] - target).argmin())
-        self._errors[place] = target
+        index = 0 if self._aimed else 1 + int(np.abs(self._errors[1:] - target).argmin())
+        self._errors[index] = target
 
     @property
     def mean(self) -> float | None:

@@ -8,7 +8,7 @@ Ends = tuple[float, float]
 
 
 def rank_ranges(intervals: Sequence[Ends | None]) -> list[tuple[int, int] | None]:
-    """The best and the worst rank of each value; None where there is no interval.
+    """The best and the worst rank of each value; None where it has no interval, or no other value has one.
 
     One value is ahead of another where its whole interval is above the other's. Intervals that overlap share
     ranks.
@@ -16,7 +16,7 @@ def rank_ranges(intervals: Sequence[Ends | None]) -> list[tuple[int, int] | None
     known = [ends for ends in intervals if ends is not None]
     ranges: list[tuple[int, int] | None] = []
     for ends in intervals:
-        if ends is None:
+        if ends is None or len(known) < 2:
             ranges.append(None)
             continue
         ahead = sum(other[0] > ends[1] for other in known)

@@ -177,9 +177,9 @@ def fit_bradley_terry(wins: Matrix) -> Matrix:
     Args:
         wins: Competitors × competitors, or a stack of such; `wins[i, j]` is how often i beat j.
     """
-    met = wins + np.swapaxes(wins, -1, -2)
-    games = met + 2 * _PRIOR * (met > 0)
-    points = (wins + _PRIOR * (met > 0)).sum(axis=-1)
+    played = wins + np.swapaxes(wins, -1, -2)
+    games = played + 2 * _PRIOR * (played > 0)
+    points = (wins + _PRIOR * (played > 0)).sum(axis=-1)
     strengths = np.ones(wins.shape[:-1])
     for _ in range(_ROUNDS):
         shares = games / (strengths[..., :, None] + strengths[..., None, :])
@@ -195,11 +195,11 @@ def fit_bradley_terry(wins: Matrix) -> Matrix:
 
 def find_unconnected(wins: Matrix) -> tuple[int, int] | None:
     """Two competitors between whom no chain of meetings leads; None where all are connected."""
-    met = (wins + wins.T) > 0
+    played = (wins + wins.T) > 0
     reached = {0}
     frontier = [0]
     while frontier:
-        near = [int(index) for index in np.flatnonzero(met[frontier.pop()]) if int(index) not in reached]
+        near = [int(index) for index in np.flatnonzero(played[frontier.pop()]) if int(index) not in reached]
         reached.update(near)
         frontier += near
     missing = [index for index in range(len(wins)) if index not in reached]

@@ -10,9 +10,9 @@ Spans = Sequence[Sequence[float]]
 
 def overlap(first: Spans, second: Spans) -> float:
     """Time in both as a share of the time in either; 1 where both are empty."""
-    one, two = _merge(first), _merge(second)
-    both = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in one for b in two)
-    either = _length(one) + _length(two) - both
+    left, right = _merge(first), _merge(second)
+    both = sum(max(0.0, min(a[1], b[1]) - max(a[0], b[0])) for a in left for b in right)
+    either = _length(left) + _length(right) - both
     return both / either if either else 1.0
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import msgspec
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError, VivantError, unknown_name_error
+from vivant.core.errors import UsageError, VivantError, format_traceback, shorten_line, unknown_name_error
 from vivant.core.optional_packages import require_package as require_package
 from vivant.core.types import FramePolicy, Reply, Request, Tokenizer, VideoInput
 
@@ -186,6 +186,12 @@ class Model(RunResource):
     def batch_api(self) -> BatchApi:
         """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
+
+
+def make_error_reply(error: Exception) -> Reply:
+    """The reply that stands for an exception of a model's own code, with its traceback."""
+    message = shorten_line(f"{type(error).__name__}: {error}")
+    return Reply(status="error", error=message, traceback=format_traceback(error))
 
 
 def refuse_native_video(options: ModelOptions, name: str) -> None:

@@ -13,10 +13,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from vivant.core.errors import UsageError, format_traceback, unknown_name_error
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.python_files import load_python_file
 from vivant.core.types import Clip, Picture, Reply, Request
-from vivant.models.base import Capabilities, Model, ModelOptions
+from vivant.models.base import Capabilities, Model, ModelError, ModelOptions, TransientError, make_error_reply
+
+_Outcome = Reply | TransientError | VivantError
 
 
 def load_model_file(spec: str, options: ModelOptions) -> Model:
@@ -108,56 +110,65 @@ class _BatchModel(_UserModel):
 
     async def open(self) -> None:
         self._size = max(1, int(getattr(self._inner, "batch_size", 8)))
-        self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
+        self._waiting: list[tuple[Request, asyncio.Future[_Outcome]]] = []
         self._busy = asyncio.Lock()
 
     async def generate(self, request: Request) -> Reply:
-        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[_Outcome] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         async with self._busy:
             while not future.done():
                 await self._run_batch()
-        return await future
+        outcome = await future
+        if isinstance(outcome, Reply):
+            return outcome
+        raise outcome
 
     async def _run_batch(self) -> None:
         # One turn of the loop lets requests that are ready at the same moment join this batch.
         await asyncio.sleep(0)
         batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
-        replies = await self._answer([request for request, _ in batch])
-        for (_, future), reply in zip(batch, replies, strict=True):
+        outcomes = await self._answer([request for request, _ in batch])
+        for (_, future), outcome in zip(batch, outcomes, strict=True):
             if not future.done():
-                future.set_result(reply)
+                future.set_result(outcome)
 
-    async def _answer(self, requests: Sequence[Request]) -> list[Reply]:
-        """Replies to a batch. If the user's code raises, each request is asked alone: only those at fault fail."""
+    async def _answer(self, requests: Sequence[Request]) -> list[_Outcome]:
+        """What comes of a batch. If the user's code raises, each request is asked alone: only those at fault fail.
+        What the engine must hear of (try again, or end the run) is raised for the request that met it."""
         prompts = [request.text for request in requests]
         media = [list_pictures(request) for request in requests]
         try:
             texts = await asyncio.to_thread(self._inner.generate, prompts, media)
-        except Exception as error:  # the user's code: whatever it raises costs a sample, not the run
-            if len(requests) == 1:
-                return [_make_failed_reply(error)]
-            return [reply for request in requests for reply in await self._answer([request])]
+        except Exception as error:  # the user's code: whatever else it raises costs a sample, not the run
+            if len(requests) == 1 or _concerns_all(error):
+                outcome = (
+                    error if isinstance(error, TransientError | VivantError) else make_error_reply(error)
+                )
+                return [outcome] * len(requests)
+            return [outcome for request in requests for outcome in await self._answer([request])]
         try:
             if isinstance(texts, str):
                 raise TypeError("generate returned one text; return a list with one for each prompt")
             if len(texts) != len(requests):
                 raise ValueError(f"generate returned {len(texts)} texts for {len(requests)} prompts")
         except (TypeError, ValueError) as error:  # which text belongs to which prompt is not known
-            return [_make_failed_reply(error)] * len(requests)
+            return [make_error_reply(error)] * len(requests)
         return [_read_text(text) for text in texts]
+
+
+def _concerns_all(error: Exception) -> bool:
+    """Whether an error says of itself that the rest of the batch would meet it too."""
+    if isinstance(error, TransientError):
+        return error.slow_down or error.unreachable or error.retry_after is not None
+    return isinstance(error, ModelError)
 
 
 def _read_text(text: Any) -> Reply:
     try:
         return to_reply(text)
     except TypeError as error:
-        return _make_failed_reply(error)
-
-
-def _make_failed_reply(error: Exception) -> Reply:
-    message = f"{type(error).__name__}: {error}".splitlines()[0]
-    return Reply(status="error", error=message, traceback=format_traceback(error))
+        return make_error_reply(error)
 
 
 def list_pictures(request: Request) -> list[bytes]:

@@ -18,7 +18,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.core.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
+from vivant.core.records import SHRUNK, MediaUse
+from vivant.core.types import Clip, Content, Picture, Sound, Text, Turn
 from vivant.media.clips import describe_clip
 from vivant.media.frame_selection import spread_evenly
 from vivant.media.images import scale_picture

@@ -86,7 +86,7 @@ class Transformers(LocalModel):
         stated |= options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._identity = {"model": self.name, **stated, **thinking_identity(self.thinking)}
         self.has_loglikelihood = self.thinking is None or not self.thinking.room
-        self._place, self._revision = checkpoint, values["revision"]
+        self._checkpoint, self._revision = checkpoint, values["revision"]
 
     async def open(self) -> None:
         await super().open()
@@ -97,7 +97,7 @@ class Transformers(LocalModel):
         return self._identity
 
     def tokenizer(self) -> Tokenizer | None:
-        return load_tokenizer(self._place, self._revision)
+        return load_tokenizer(self._checkpoint, self._revision)
 
 
 _LOADING = ("dtype", "device", "device_map", "attention", "revision", "gguf_file")

@@ -1,8 +1,8 @@
 """Scores as a matrix: a line per model and way of asking, a column per task.
 
 The viewer's home page, the report and the leaderboard show the same matrix. `build_matrix` computes it from rows that
-were measured already; `load_matrix` scores runs first. Baselines and people are lines of their own kind, so that no
-page presents a guesser as a leader. Published figures and people's scores belong to the task, beside what was measured.
+were measured already. Baselines and people are lines of their own kind, so that no page presents a guesser as a leader.
+Published figures and people's scores belong to the task, beside what was measured.
 """
 
 from __future__ import annotations
@@ -11,21 +11,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.summary import natural, summarise
-from vivant.core.errors import UsageError, VivantError
+from vivant.benchmarks.summary import natural
+from vivant.core.errors import VivantError
 from vivant.core.table import Row
 from vivant.core.types import FramePolicy
 from vivant.models.registry import is_baseline
 from vivant.runs.directory import Manifest
-from vivant.runs.overview import list_published_rows
-from vivant.runs.published_rows import PublishedChoice, list_selections
-from vivant.runs.run import Run, common_protocol
-from vivant.runs.run_scoring import NoJudgeError
 
 EntryKind = Literal["model", "baseline", "human"]
 DIMENSIONS = ("style", "control", "frames", "recipe", "settings")
@@ -92,16 +87,13 @@ class MatrixBenchmark(Struct, frozen=True, kw_only=True):
 
 
 class ScoreMatrix(Struct, frozen=True, kw_only=True):
-    """Lines, columns, and what must be said of them."""
+    """Lines and columns."""
 
     entries: tuple[MatrixEntry, ...]
     """Models first, then baselines, then people; in each kind by name."""
     benchmarks: tuple[MatrixBenchmark, ...]
     dimensions: Mapping[str, tuple[str, ...]]
     """The dimensions in which lines differ, with their values."""
-    notes: tuple[str, ...] = ()
-    unscored: Mapping[str, str] = field(default_factory=dict)
-    """By run, why it has no line."""
 
     @property
     def tasks(self) -> tuple[MatrixTask, ...]:
@@ -125,49 +117,11 @@ def classify_model(model: str) -> EntryKind:
     return "baseline" if is_baseline(model) else "model"
 
 
-def load_matrix(
-    runs: Sequence[Run], protocol: Protocol | None = None, published: PublishedChoice = "auto"
-) -> ScoreMatrix:
-    """Score runs and lay them out. A run whose judge is missing is named in `unscored`.
-
-    Args:
-        runs: The runs to show.
-        protocol: `paper` or `strict`; None takes the first that all benchmarks have.
-        published: Which of the papers' figures belong beside them; `auto` leaves them out beside a mini-edition.
-    """
-    protocol = common_protocol(runs, protocol)
-    scored: list[RunRows] = []
-    scored_runs: list[Run] = []
-    unscored: dict[str, str] = {}
-    for run in runs:
-        try:
-            parts = run.scores(protocol)
-        except NoJudgeError as error:
-            unscored[run.name] = str(error)
-            continue
-        rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
-        scored.append(RunRows(manifest=run.manifest, rows=rows, key=str(run.path)))
-        scored_runs.append(run)
-    if not scored:
-        raise UsageError(next(iter(unscored.values()), "There is no run to show"))
-    selections = list_selections(scored_runs, published)
-    tasks = {row.task for each in scored for row in each.rows}
-    return build_matrix(
-        scored,
-        list_published_rows(tasks, (), selections),
-        other_editions=[name for name, selection in selections.items() if selection.other_edition],
-        notes=tuple(note for selection in selections.values() for note in selection.notes),
-        unscored=unscored,
-    )
-
-
 def build_matrix(
     scored: Sequence[RunRows],
     published: Sequence[Row] = (),
     *,
     other_editions: Collection[str] = (),
-    notes: Sequence[str] = (),
-    unscored: Mapping[str, str] | None = None,
 ) -> ScoreMatrix:
     """Lay out rows that were measured and rows that were published.
 
@@ -175,8 +129,6 @@ def build_matrix(
         scored: The runs with their rows.
         published: Figures of papers for whole tasks.
         other_editions: Benchmarks whose figures are of another edition than a run's: no reference for its scores.
-        notes: What belongs under the matrix.
-        unscored: By run, why it has no row.
     """
     lines = _merge_runs(scored)
     entries = [_name_entry(entry, lines) for entry in lines]
@@ -193,8 +145,6 @@ def build_matrix(
             for name in benchmarks
         ),
         dimensions=_list_dimensions(entries),
-        notes=tuple(notes),
-        unscored=unscored or {},
     )
 
 

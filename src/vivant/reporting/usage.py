@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from vivant.core.types import Record
+from vivant.core.records import Record
 from vivant.engine.budget import Price
 from vivant.engine.prices import find_price_by_name
 from vivant.engine.tokens import TokenUsage

@@ -18,8 +18,9 @@ from msgspec import Struct, field
 
 from vivant.core.errors import VivantError
 from vivant.core.files import read_jsonl, write_atomic, write_jsonl
+from vivant.core.records import Record, Score
 from vivant.core.stored_lines import IN_MEMORY, count_lines
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 from vivant.runs.log import read_log
 from vivant.runs.settings import RunSettings
 

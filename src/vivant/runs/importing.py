@@ -17,7 +17,8 @@ from vivant.benchmarks.validation import load_samples
 from vivant.core.arguments import as_strings
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.randomness import sample_ids
-from vivant.core.types import Option, Record, Reply, Sample, job_key
+from vivant.core.records import Record
+from vivant.core.types import Option, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run

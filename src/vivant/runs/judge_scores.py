@@ -9,7 +9,8 @@ from typing import Any
 
 from vivant.benchmarks.base import Benchmark, Protocol
 from vivant.benchmarks.rubric import JudgeContext, Rubric
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.runs.judgements import Judgements, JudgeVerdict, VerdictReader
 
 

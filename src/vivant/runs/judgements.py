@@ -23,7 +23,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.rubric import JudgeInfo, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.files import write_atomic
-from vivant.core.types import Record
+from vivant.core.records import Record
 from vivant.runs.directory import RunError
 from vivant.runs.log import read_log
 from vivant.runs.settings import digest

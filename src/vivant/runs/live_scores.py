@@ -9,7 +9,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.validation import score_records, scores_apart
 from vivant.core.errors import VivantError
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import read_panel
 from vivant.runs.reply_scoring import score_unreadable

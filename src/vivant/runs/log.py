@@ -20,8 +20,8 @@ import msgspec
 
 from vivant.core.closing import Closeable
 from vivant.core.errors import VivantError
+from vivant.core.records import Record
 from vivant.core.stored_lines import KeySet
-from vivant.core.types import Record
 
 logger = logging.getLogger("vivant")
 _ENCODER = msgspec.json.Encoder()

@@ -11,8 +11,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
 from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.records import SHRUNK
 from vivant.core.table import Cell, Row, Table
-from vivant.core.types import SHRUNK
 from vivant.metrics.intervals import Method
 from vivant.runs.published_rows import (
     PublishedOption,

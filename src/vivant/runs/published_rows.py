@@ -186,9 +186,7 @@ def _describe_differences(
 def _describe_judging(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
     """Whether judges were asked in the original's words, where a judge decides."""
     official = {
-        key: place.sha256
-        for key, place in load_recipes(benchmark.name).words.items()
-        if key.startswith(JUDGE)
+        key: line.sha256 for key, line in load_recipes(benchmark.name).words.items() if key.startswith(JUDGE)
     }
     if not official:
         return []

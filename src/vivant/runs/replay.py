@@ -84,15 +84,15 @@ class RunReplay(Model):
         manifest = directory.manifest()
         self.name = f"replay/{manifest.run}"
         self._path = path.resolve()
-        self._said = directory.records()
-        self._identity = {"model": self.name, "run": manifest.fingerprint, "records": len(self._said)}
+        self._records = directory.records()
+        self._identity = {"model": self.name, "run": manifest.fingerprint, "records": len(self._records)}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._identity
 
     async def generate(self, request: Request) -> Reply:
-        record = self._said.get(request.key)
+        record = self._records.get(request.key)
         if record is None:
             return Reply(status="error", error=f"{self.name} has no answer to {request.key}")
         question = "\n".join(p.text for m in record.messages for p in m.parts if isinstance(p, Text))
@@ -101,10 +101,10 @@ class RunReplay(Model):
                 status="error",
                 error=f"{self.name} put {request.key} otherwise; give the same --style, --seed and --prompts",
             )
-        parts = tuple(self._found(part) for part in record.reply.parts)
+        parts = tuple(self._resolve(part) for part in record.reply.parts)
         return msgspec.structs.replace(record.reply, parts=parts)
 
-    def _found(self, part: Part) -> Part:
+    def _resolve(self, part: Part) -> Part:
         """Pictures of that run by their place on disk: this run makes copies of its own."""
         if isinstance(part, Image) and part.path.startswith(PREFIX):
             return Image(str(self._path / part.path.removeprefix(PREFIX)))

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoreSettings
 from vivant.benchmarks.validation import score_records
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.metrics.text import strip_thinking
 
 

@@ -14,8 +14,8 @@ from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.core.arguments import as_strings
 from vivant.core.data_frames import require_library
 from vivant.core.errors import VivantError
+from vivant.core.records import Record
 from vivant.core.table import Table
-from vivant.core.types import Record
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.run_frame import list_columns
 from vivant.runs.run_samples import RunSamples

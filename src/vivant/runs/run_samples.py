@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, overload
 
 from vivant.core.errors import VivantError
-from vivant.core.types import Option, Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Option, Sample, Text
 
 if TYPE_CHECKING:
     from vivant.runs.run import Run

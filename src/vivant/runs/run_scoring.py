@@ -19,7 +19,8 @@ from vivant.benchmarks.sample_units import StoppedOrder
 from vivant.benchmarks.validation import score_records, scores_apart
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl, write_jsonl
-from vivant.core.types import Record, Sample, Score, job_key
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel

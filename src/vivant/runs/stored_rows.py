@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from vivant.core.files import iter_jsonl
+from vivant.core.records import Record, Score
 from vivant.core.stored_lines import LineReader
-from vivant.core.types import Record, Sample, Score, job_key
+from vivant.core.types import Sample, job_key
 from vivant.runs.directory import RunDir, RunError
 from vivant.runs.log import iter_places
 

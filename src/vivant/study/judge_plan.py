@@ -265,7 +265,7 @@ def _plan_group(
         scored = np.isfinite(figure.people)
         judged[own[scored]] = True
         earlier[own] = figure.chances or 0.0
-        np.add.at(squares, own, _doubt(figure, scored, [strata[place] for place in own]) ** 2)
+        np.add.at(squares, own, _doubt(figure, scored, [strata[index] for index in own]) ** 2)
         np.add.at(numbers, own, 1)
         planned = _assess(figure, half_width, by)
         assessed.append(planned)

@@ -132,18 +132,18 @@ def _count_people(study: Path, samples: dict[str, Sample], notes: list[str]) -> 
         return []
     results = load_results(study)
     answers: list[tuple[Sample, str]] = []
-    gone = 0
+    unknown = 0
     for judgement in results.iter_counted():
         if judgement.page != "free" or not isinstance(judgement.answer, str):
             continue
         stated = results.key_line(judgement.item).extra.get("sample")
         sample = samples.get(msgspec.convert(stated, Sample).id) if stated else None
         if sample is None:
-            gone += 1
+            unknown += 1
             continue
         answers.append((sample, judgement.answer))
-    if gone:
-        notes.append(f"{gone} answers are about clips that the folder no longer has, and are set aside")
+    if unknown:
+        notes.append(f"{unknown} answers are about clips that the folder no longer has, and are set aside")
     if not answers:
         notes.append("nobody has named a clip yet")
         return []

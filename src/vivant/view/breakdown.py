@@ -63,7 +63,7 @@ def find_confusion(db: sqlite3.Connection, task: str) -> Confusion | None:
     ).fetchall()
     if not rows:
         return None
-    size = 1 + max(place for key, answer, _ in rows for place in (key, answer) if place is not None)
+    size = 1 + max(index for key, answer, _ in rows for index in (key, answer) if index is not None)
     if size > _OPTIONS or size < 2:
         return None
     counts = [[0] * (size + 1) for _ in range(size)]
@@ -75,10 +75,10 @@ def find_confusion(db: sqlite3.Connection, task: str) -> Confusion | None:
 def _name_places(db: sqlite3.Connection, size: int) -> tuple[str, ...]:
     """What options are called, where all are called alike everywhere; else their numbers."""
     lists = [msgspec.json.decode(text)[0] for (text,) in db.execute("SELECT value FROM names LIMIT 1000")]
-    names = [{each[place] for each in lists if place < len(each)} for place in range(size)]
+    names = [{each[index] for each in lists if index < len(each)} for index in range(size)]
     if all(len(each) == 1 for each in names):
         return tuple(each.pop() for each in names)
-    return tuple(str(place + 1) for place in range(size))
+    return tuple(str(index + 1) for index in range(size))
 
 
 class _CountedSamples:

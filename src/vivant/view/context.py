@@ -17,8 +17,9 @@ from vivant.analysis.correction.people import PeopleSource
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import VivantError
+from vivant.core.records import Record, Score
 from vivant.core.structs import learn_structs
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 from vivant.runs.live_scores import open_scorer
 from vivant.view.catalog import RunCatalog, RunEntry
 from vivant.view.index import RunIndex

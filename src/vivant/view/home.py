@@ -178,16 +178,16 @@ def draw_bar(row: Row, scale: float, chance: float | None, human: Row | None) ->
     if row.value is None or scale <= 0:
         return None
 
-    def place(value: float) -> float:
+    def to_percent(value: float) -> float:
         return round(min(100.0, max(0.0, 100 * value / scale)), 2)
 
     low, high = row.interval or (row.value, row.value)
     return CellBar(
-        low=place(low),
-        width=round(max(0.5, place(high) - place(low)), 2),
-        value=place(row.value),
-        chance=None if chance is None else place(chance),
-        human=None if human is None or human.value is None else place(human.value),
+        low=to_percent(low),
+        width=round(max(0.5, to_percent(high) - to_percent(low)), 2),
+        value=to_percent(row.value),
+        chance=None if chance is None else to_percent(chance),
+        human=None if human is None or human.value is None else to_percent(human.value),
     )
 
 

@@ -18,7 +18,8 @@ import msgspec
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol
 from vivant.core.errors import VivantError
-from vivant.core.types import Record, Sample
+from vivant.core.records import Record
+from vivant.core.types import Sample
 from vivant.runs.directory import RunDir
 from vivant.runs.judgements import FOLDER, measure_panel, read_panel
 from vivant.runs.live_scores import RecordScorer, open_scorer
@@ -142,7 +143,7 @@ class ShownOptions:
     """The options of a question as they were shown: where each stood."""
 
     def __init__(self, names: Sequence[str], order: Sequence[int]) -> None:
-        self.places = {name: place for place, name in enumerate(names)}
+        self.places = {name: index for index, name in enumerate(names)}
         self._order = order
 
     def find_option(self, position: int | None) -> int | None:
@@ -170,7 +171,7 @@ class _OptionReader:
 
 
 def _find_text(record: Record, answer: str) -> int | None:
-    return next((place for place, option in enumerate(record.options) if option.text == answer), None)
+    return next((index for index, option in enumerate(record.options) if option.text == answer), None)
 
 
 def find_option_text(log: Path, at: int, size: int, answer: str) -> int | None:

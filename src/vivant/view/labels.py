@@ -10,7 +10,7 @@ from msgspec import Struct
 from vivant.analysis.reasoning.kinds import RESTS_ON
 from vivant.analysis.reasoning.label_files import FOLDER, LabelledReply, matches_reply, read_labels
 from vivant.core.errors import VivantError
-from vivant.core.types import Record
+from vivant.core.records import Record
 
 _SHOWN = 20_000
 

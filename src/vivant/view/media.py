@@ -14,7 +14,8 @@ from vivant.core.errors import MediaError, VivantError
 from vivant.core.file_types import detect_browser_type
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
-from vivant.core.types import Clip, Image, Job, Part, Picture, Record, Sample, Text
+from vivant.core.records import Record
+from vivant.core.types import Clip, Image, Job, Part, Picture, Sample, Text
 from vivant.media import MediaLoader, resolve_media
 from vivant.runs.directory import Manifest
 from vivant.view.catalog import RunEntry

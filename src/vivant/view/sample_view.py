@@ -8,7 +8,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.core.types import Audio, Image, Part, Record, Text, Video
+from vivant.core.records import Record
+from vivant.core.types import Audio, Image, Part, Text, Video
 from vivant.judging.human_scores import HumanScores
 from vivant.media.shown_cues import write_out_cues
 from vivant.metrics.text import strip_thinking

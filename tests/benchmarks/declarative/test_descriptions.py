@@ -10,9 +10,9 @@ from typing import Any
 import polars
 import pytest
 
+from tests.support.data_files import base64_image, write_zip
 from tests.support.helpers import picture, vivant
 from tests.support.media_kit import make_video
-from tests.support.suite_kit import base64_image, write_zip
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.validation import load_samples

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.data_files import image
 from tests.support.helpers import picture, vivant
 from tests.support.hub_server import Repository, hub
-from tests.support.suite_kit import image, write_suite
+from tests.support.suite_kit import write_suite
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.declarative.benchmark import Declarative

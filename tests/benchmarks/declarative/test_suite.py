@@ -19,7 +19,8 @@ from vivant.benchmarks.declarative.benchmark import Declarative
 from vivant.benchmarks.plugin_files import list_suite
 from vivant.benchmarks.sources import find
 from vivant.core.errors import DataError
-from vivant.core.types import Control, Image, Record, Reply, Sample, Score, Text, Video, job_key
+from vivant.core.records import Record, Score
+from vivant.core.types import Control, Image, Reply, Sample, Text, Video, job_key
 from vivant.engine.data_check import check_data
 from vivant.engine.evaluation import evaluate
 from vivant.media.archives import unpack_all

@@ -13,7 +13,8 @@ from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.normalisation import SIGNS, normalise
 from vivant.benchmarks.milebench.paper import option_name, read_choice
-from vivant.core.types import Option, Record, Reply, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Option, Reply, Sample
 
 ODD = st.text(alphabet="abAB cdXZ.,?!'\"()-/\\[]{}=+_><@`;:\n\t 01459ßİ|$^*", max_size=40)
 

@@ -16,7 +16,8 @@ from tests.support.mime_kit import MIME, load_samples, make_row
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.mime.score import read_choice_paper
 from vivant.core.errors import UsageError
-from vivant.core.types import Option, Record, Reply, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Option, Reply, Sample
 
 NAMES = ("A", "B", "C", "D")
 OPTIONS = tuple(map(Option, NAMES, ("arm curls", "shooting arrow", "bowling", "fishing")))

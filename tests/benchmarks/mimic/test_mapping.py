@@ -11,8 +11,8 @@ import pytest
 
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.check import check
+from vivant.benchmarks.mimic.conversion import convert_dataset
 from vivant.benchmarks.mimic.format import iter_items, iter_videos
-from vivant.benchmarks.mimic.mapping import convert_dataset
 from vivant.core.errors import DataError, UsageError, VivantError
 
 

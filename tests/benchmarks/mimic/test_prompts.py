@@ -14,7 +14,8 @@ from vivant.benchmarks.mimic import Mimic, names
 from vivant.benchmarks.mimic.prompts import CANDIDATES, join_lines
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import UsageError
-from vivant.core.types import Option, Record, Reply, Sample, Text, Video
+from vivant.core.records import Record
+from vivant.core.types import Option, Reply, Sample, Text, Video
 
 BENCHMARK = Mimic()
 

@@ -24,8 +24,9 @@ from vivant.benchmarks.mimic.text_metrics import (
     split_words,
 )
 from vivant.core.errors import DataError, UsageError
+from vivant.core.records import Record, Score
 from vivant.core.table import to_text
-from vivant.core.types import Record, Reply, Sample, Score
+from vivant.core.types import Reply, Sample
 
 BENCHMARK = Mimic()
 

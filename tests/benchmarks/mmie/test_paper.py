@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mmie_kit import make_entry, make_part, write_answers
+from tests.support.mmie_kit import compute_averages, list_judge_inputs, make_entry, make_part, write_answers
 from vivant.benchmarks.mmie.data import flatten_parts, get_answer_parts, group_parts, to_sample
 from vivant.benchmarks.mmie.items import MmieItem, RawPart, find_category
 from vivant.benchmarks.mmie.paper import (
     build_judge_view,
-    compute_averages,
     find_score,
     is_on_scale,
-    list_judge_inputs,
 )
-from vivant.core.types import Record, Reply
+from vivant.core.records import Record
+from vivant.core.types import Reply
 
 
 def test_parity_of_judge_inputs(parity: Path) -> None:

@@ -13,7 +13,9 @@ import pytest
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import picture
 from tests.support.mmie_kit import (
+    compute_averages,
     format_verdict,
+    list_judge_inputs,
     make_entry,
     make_part,
     run_vivant,
@@ -21,7 +23,6 @@ from tests.support.mmie_kit import (
     write_three_answers,
 )
 from vivant.benchmarks import registry
-from vivant.benchmarks.mmie.paper import compute_averages, list_judge_inputs
 from vivant.core.table import to_json, to_text
 from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate

@@ -14,7 +14,8 @@ from tests.support.mmrv_kit import TASK, make_item, make_record, make_sample, sc
 from vivant.benchmarks.base import Imported, ScoreSettings
 from vivant.benchmarks.mmrv import MMRV
 from vivant.core.errors import DataError, UsageError
-from vivant.core.types import Sample, Score
+from vivant.core.records import Score
+from vivant.core.types import Sample
 
 SAMPLES = [make_sample(n) for n in range(4)]
 

@@ -12,8 +12,9 @@ from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mmrv import MMRV, names, published
 from vivant.benchmarks.mmrv.tables import build_frame_points_table
 from vivant.core.errors import UsageError
+from vivant.core.records import Score
 from vivant.core.table import Cell, Table, to_json, to_latex, to_markdown, to_text
-from vivant.core.types import Sample, Score, Text, Video
+from vivant.core.types import Sample, Text, Video
 
 ABILITIES = [
     ("Metaphor Understanding", "Creative Metaphor", "Art"),

@@ -11,7 +11,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import cluster_of, restrict
 from vivant.core.errors import DataError, UsageError
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.judging.human_scores import HumanScores
 from vivant.metrics.panel_weights import weigh_panel
 from vivant.runs.judge_scores import mean_values

@@ -124,7 +124,7 @@ def _pick_extreme(sample: Sample, *, longest: bool) -> int | None:
     """The option that is far longer (or shorter) than all others."""
     lengths = _lengths(sample)
     index = (max if longest else min)(range(len(lengths)), key=lengths.__getitem__)
-    others = [length for place, length in enumerate(lengths) if place != index]
+    others = [length for other, length in enumerate(lengths) if other != index]
     middle = median(others)
     if longest:
         return index if lengths[index] >= _LONGER * middle and lengths[index] > max(others) else None

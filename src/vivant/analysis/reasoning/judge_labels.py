@@ -18,8 +18,9 @@ from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
+from vivant.core.records import Record, Score
 from vivant.core.structs import shared_fields
-from vivant.core.types import Record, Sample, Score, Text
+from vivant.core.types import Sample, Text
 from vivant.engine.recording import RunOutcome
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions

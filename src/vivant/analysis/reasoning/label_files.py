@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.core.files import read_jsonl, write_jsonl
-from vivant.core.types import Record
+from vivant.core.records import Record
 from vivant.runs.directory import RunError
 
 FOLDER = "reasoning"

@@ -6,7 +6,7 @@ import re
 
 from msgspec import Struct
 
-from vivant.core.types import Record
+from vivant.core.records import Record
 
 MAX_SEGMENTS = 10
 """Segments a reply is cut into at most."""

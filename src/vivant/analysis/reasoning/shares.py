@@ -11,7 +11,8 @@ from vivant.analysis.reasoning.label_files import LabelledReply, matches_reply, 
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import cluster_of, natural
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 from vivant.metrics.intervals import Interval, mean_interval
 from vivant.runs.run import Run
 

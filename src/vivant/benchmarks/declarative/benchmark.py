@@ -27,7 +27,8 @@ from vivant.benchmarks.editions import PublishedEdition
 from vivant.benchmarks.jsonl import AcceptedAnswers
 from vivant.benchmarks.parts import OwnTables, PublishedResults
 from vivant.benchmarks.task_options import TaskOption
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 logger = logging.getLogger("vivant")
 
@@ -97,8 +98,8 @@ class CircularDeclarative(Declarative):
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right: there are as many as options."""
-        one = super().chance(sample)
-        return one ** len(sample.options) if one is not None and sample.options else one
+        single = super().chance(sample)
+        return single ** len(sample.options) if single is not None and sample.options else single
 
     def chance_as_scored(self, sample: Sample, settings: Mapping[str, Any]) -> float | None:
         """With `--set circular=false`, that one copy is guessed right."""

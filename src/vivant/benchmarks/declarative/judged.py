@@ -10,7 +10,8 @@ from vivant.benchmarks.parts import JudgedTasks
 from vivant.benchmarks.rubric import JudgeContext, JudgeCriterion, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field
 from vivant.core.fenced_text import FencedBlock
-from vivant.core.types import Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample, Text
 
 
 class DescribedJudge(JudgedTasks):

@@ -51,15 +51,15 @@ class Loader:
     def iterate(self) -> Iterator[Sample]:
         """The samples one by one."""
         number = -1
-        for number, (place, row) in enumerate(iter_rows(self.spec, self._root, self._short)):
+        for number, (where, row) in enumerate(iter_rows(self.spec, self._root, self._short)):
             try:
                 sample = self._read(row, number)
                 if self._has_media(sample):
                     yield sample
             except MissingColumnError as error:
-                raise DataError(f"{self._find_line(row)}: {error} ({place})") from None
+                raise DataError(f"{self._find_line(row)}: {error} ({where})") from None
             except DataError as error:
-                raise DataError(f"{place}: {error}") from None
+                raise DataError(f"{where}: {error}") from None
         if number < 0:
             raise DataError(f"{self._root} holds no rows of {self._task}; see `source` in {self._file.path}")
 
@@ -213,14 +213,14 @@ class Loader:
             return True
         paths = [part.path for part in sample.question if not isinstance(part, Text)]
         paths += sample.extra.get("marks", {}).values()
-        gone = next((path for path in paths if not self._media.exists(path)), None)
-        if gone is None:
+        absent = next((path for path in paths if not self._media.exists(path)), None)
+        if absent is None:
             return True
         if self._missing == "skip":
             self.skipped += 1
             return False
         raise DataError(
-            f"id {sample.id}: the media file {gone} is missing below {self._root.resolve()}. {self._remedy()}"
+            f"id {sample.id}: the media file {absent} is missing below {self._root.resolve()}. {self._remedy()}"
         )
 
     def _remedy(self) -> str:

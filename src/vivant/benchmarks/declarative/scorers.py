@@ -11,7 +11,8 @@ import msgspec
 from vivant.benchmarks.declarative.spec import BenchmarkSpec
 from vivant.core.errors import unknown_name_error
 from vivant.core.randomness import derive_seed
-from vivant.core.types import Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample, Text
 from vivant.metrics import answers
 from vivant.metrics.choice import score_choice
 from vivant.metrics.harness_rules import Rule, RuleItem, find_rule

@@ -17,7 +17,8 @@ from vivant.benchmarks.milebench.datasets import (
 )
 from vivant.benchmarks.milebench.prompts import PROMPT_TEXTS
 from vivant.benchmarks.task_options import TaskOption
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 
 class MileBenchData(parts.CheckedFolder):

@@ -123,10 +123,10 @@ def _find_fault(picture: Path) -> str:
     text = detect_impostor(data)
     if text:
         return text
-    look = sniff(data)
-    if look is None and picture.suffix.lower() in _SNIFFED:
+    signature = sniff(data)
+    if signature is None and picture.suffix.lower() in _SNIFFED:
         return "is no picture, or its header is broken"
-    return "is cut short; fetch it again" if look and not look.complete else ""
+    return "is cut short; fetch it again" if signature and not signature.complete else ""
 
 
 def _is_inside(path: str) -> bool:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.milebench.tables import group_runs
 from vivant.benchmarks.summary import summarise
+from vivant.core.records import Record, Score
 from vivant.core.table import Cell, Row, Table
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 
 _NOTES = (
     "Read differently: multiple-choice replies in which the two protocols find different answers.",

@@ -21,7 +21,8 @@ from vivant.benchmarks.milebench.normalisation import normalise
 from vivant.benchmarks.milebench.score import list_shown_options
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
-from vivant.core.types import Image, Record, Reply, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Image, Reply, Sample, Text
 
 FILES = ("pred.json", "eval.json", "eval_score.json", "pred_with_extracted.json")
 
@@ -57,18 +58,18 @@ def find_predictions(folder: Path) -> dict[str, dict[str, Path]]:
     files = [*folder.glob("*/pred.json"), *folder.glob("*/*/pred.json")]
     if not files:
         raise DataError(f"{folder} holds no <model>/<dataset>/pred.json and no <dataset>/pred.json")
-    found: dict[str, dict[str, Path]] = {}
+    by_model: dict[str, dict[str, Path]] = {}
     for file in sorted(files):
         dataset, model = file.parent.name, file.parent.parent.resolve().name
         if dataset not in BY_NAME:
             raise DataError(
                 f"{file}: '{dataset}' is none of the {len(BY_NAME)} datasets; move it out of {folder}"
             )
-        found.setdefault(model, {})[f"milebench/{dataset}"] = file
+        by_model.setdefault(model, {})[f"milebench/{dataset}"] = file
     order = [f"milebench/{name}" for name in BY_NAME]
     return {
         model: dict(sorted(tasks.items(), key=lambda item: order.index(item[0])))
-        for model, tasks in found.items()
+        for model, tasks in by_model.items()
     }
 
 

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.milebench.normalisation import PAPER_STOPS, normalise, normalise_choice
 from vivant.benchmarks.milebench.paper import option_name, read_choice
-from vivant.core.types import Option, Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Option, Sample
 from vivant.metrics.option_extraction import extract_option
 from vivant.metrics.rouge import rouge_l
 from vivant.metrics.text import strip_thinking

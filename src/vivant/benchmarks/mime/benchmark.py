@@ -12,8 +12,9 @@ from vivant.benchmarks.mime import data, human, native, prompts, score, tables
 from vivant.benchmarks.mime import export as exports
 from vivant.benchmarks.mime.kinds import KINDS
 from vivant.benchmarks.task_options import TaskOption
+from vivant.core.records import Record, Score
 from vivant.core.table import Table
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 
 
 class MimeData(parts.DataFolder):

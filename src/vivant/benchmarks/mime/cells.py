@@ -12,8 +12,9 @@ from vivant.benchmarks.mime.human import MODEL as HUMAN
 from vivant.benchmarks.mime.prompts import STYLES
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
+from vivant.core.records import Record, Score
 from vivant.core.table import Row
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 
 ScoredItem = tuple[Sample, Record | None, Score]
 TASKS = ("mime/mcq", "mime/ff")

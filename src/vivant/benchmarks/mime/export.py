@@ -21,7 +21,8 @@ from vivant.benchmarks.mime.data import load
 from vivant.benchmarks.mime.result_names import format_result_name
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import write_atomic
-from vivant.core.types import Option, Sample, Score
+from vivant.core.records import Score
+from vivant.core.types import Option, Sample
 
 KINDS = ("mime-raw", "mime-score")
 _FOLDERS = {"MIME": ("mime-cropped", "all"), "REAL": ("mime-real-resized", "none")}

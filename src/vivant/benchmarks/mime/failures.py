@@ -16,8 +16,9 @@ from vivant.benchmarks.base import Imported, Published, ScoredRun
 from vivant.benchmarks.mime.names import REAL, VARIANTS, SampleIndex
 from vivant.benchmarks.summary import published_row
 from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.records import Record
 from vivant.core.table import Cell, Row, Table
-from vivant.core.types import Record, Reply, Sample
+from vivant.core.types import Reply, Sample
 
 _MODES = ("fail_mode", "mode")
 _VIDEOS = ("file_name", "video_path", "id", "sample_id")

@@ -21,7 +21,8 @@ from vivant.benchmarks.mime.names import SampleIndex
 from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
-from vivant.core.types import Option, Record, Reply, Sample
+from vivant.core.records import Record
+from vivant.core.types import Option, Reply, Sample
 
 MODEL = "human"
 FILE_NAME = "human_eval.jsonl"

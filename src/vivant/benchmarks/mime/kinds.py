@@ -21,9 +21,9 @@ KINDS = Scheme(
     right_too=True,
     published={
         f"{failures.PUBLISHED_BY[0]} {variant}": {
-            mode: counts[place] for mode, counts in failures.PUBLISHED.items()
+            mode: counts[index] for mode, counts in failures.PUBLISHED.items()
         }
-        for place, variant in enumerate(failures.PUBLISHED_VARIANTS)
+        for index, variant in enumerate(failures.PUBLISHED_VARIANTS)
     },
     source=f"{failures.PUBLISHED_SOURCE}, {failures.PUBLISHED_TOTAL} answers each",
 )

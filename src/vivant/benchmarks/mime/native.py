@@ -18,7 +18,8 @@ from vivant.benchmarks.mime.result_names import parse_result_name
 from vivant.benchmarks.mime.text_lists import parse_list, split_texts
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
-from vivant.core.types import Option, Record, Reply, Sample
+from vivant.core.records import Record
+from vivant.core.types import Option, Reply, Sample
 
 
 class RawChoice(Struct, forbid_unknown_fields=False):

@@ -15,7 +15,8 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import ScoreSettings
 from vivant.core.errors import UsageError
-from vivant.core.types import Option, Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Option, Sample
 from vivant.metrics.option_extraction import extract_option
 from vivant.metrics.text import strip_thinking
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 from vivant.benchmarks import base, parts
 from vivant.benchmarks.mimic import data, names, prompts, published, score
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 
 class MimicData(parts.CheckedFolder):

@@ -38,8 +38,8 @@ from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import atomic_file, write_atomic
 from vivant.core.randomness import sample_ids, shuffled_indices
+from vivant.core.records import Record
 from vivant.core.structs import shared_fields
-from vivant.core.types import Record
 
 LONG = 2000
 """Characters above which a comment is counted as very long; it is shown whole all the same."""

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.prompts import LABEL
-from vivant.core.types import Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Sample
 from vivant.metrics.choice import score_choice
 from vivant.metrics.text import strip_thinking
 

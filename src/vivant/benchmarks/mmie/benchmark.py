@@ -14,7 +14,8 @@ from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
 from vivant.core.randomness import sample_ids
-from vivant.core.types import Record, Sample, Score, Text
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample, Text
 
 _MOST_CANDIDATES = 64
 _TITLES = {

@@ -14,7 +14,8 @@ from vivant.benchmarks.mmie.files import IMAGES, PictureFinder, choose_files, fi
 from vivant.benchmarks.mmie.items import CATEGORIES, OTHER, MmieItem, RawPart, find_category, read_items
 from vivant.benchmarks.mmie.items import rename_repeated_ids as with_unique_ids
 from vivant.core.errors import DataError
-from vivant.core.types import Image, Part, Record, Reply, Sample, Text
+from vivant.core.records import Record
+from vivant.core.types import Image, Part, Reply, Sample, Text
 
 TASKS = tuple(name.lower() for name in (*CATEGORIES, OTHER))
 ARCHIVES = ("images.tar.gz", "images.tgz", "images.tar")
@@ -48,13 +49,15 @@ def _read_cached(root: Path, states: tuple[tuple[Path, int, int], ...]) -> tuple
 
 
 def _place_pictures(item: MmieItem, file: Path, finder: PictureFinder) -> MmieItem:
-    def place(parts: tuple[RawPart, ...]) -> tuple[RawPart, ...]:
+    def find_pictures(parts: tuple[RawPart, ...]) -> tuple[RawPart, ...]:
         return tuple(
             part if part.image is None else RawPart(part.text, finder.find(part.image, file))
             for part in parts
         )
 
-    return msgspec.structs.replace(item, question=place(item.question), reference=place(item.reference))
+    return msgspec.structs.replace(
+        item, question=find_pictures(item.question), reference=find_pictures(item.reference)
+    )
 
 
 def classify_item(item: MmieItem) -> str:

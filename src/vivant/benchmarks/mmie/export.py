@@ -17,7 +17,8 @@ from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.judge_input import find_picture
 from vivant.benchmarks.rubric import JudgeContext
 from vivant.core.files import write_atomic
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 INPUT, RESULT = "eval_input", "eval_result"
 

@@ -16,7 +16,8 @@ from vivant.core.errors import MediaError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.file_types import parse_image_header
 from vivant.core.generated_images import PREFIX
-from vivant.core.types import Image, Part, Record, Sample, Score, Text, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Image, Part, Sample, Text
 from vivant.media.paths import resolve_media
 
 MAX_TOKENS = 1024

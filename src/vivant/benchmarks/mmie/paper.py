@@ -1,26 +1,22 @@
-"""The published protocol: what the judge is shown, how its score is read, how scores are averaged.
+"""The published protocol: what the judge is shown, and how its score is read.
 
 Showing: the question's parts, then the answer's. A text adds itself and a line break; a picture whose file
 exists adds `Image-<n>: <image>` and a line break, n counting from 0 through both. In the answer, once three
 pictures have been shown in all, nothing more is, save the text of the first part where the question alone
 held three. An answer with more than four pictures to show is left out. A reference is its first part's text.
 Reading: the first number after the first `### Score`, rounded half to even; kept from 0 to 6.
-Averaging: over all scores kept, so that categories weigh as many as they are.
+Averaging, in `tables.py`: over all scores kept, so that categories weigh as many as they are.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.benchmarks.mmie.files import EVALUATION
-from vivant.benchmarks.mmie.items import CATEGORIES, RawPart, find_category, read_items
-from vivant.core.errors import MediaError
+from vivant.benchmarks.mmie.items import RawPart
 from vivant.core.types import Image, Part, Text
-from vivant.media.paths import resolve_media
 
 LOW, HIGH = 0, 6
 _ANSWER_STOPS_AT = 3
@@ -112,50 +108,6 @@ class _ViewBuilder:
         self.images.append(part.image)
 
 
-def make_exists(root: Path) -> Exists:
-    """Whether a path names a file inside the folder. What leaves the folder counts as missing."""
-
-    def exists(path: str) -> bool:
-        try:
-            resolve_media(root, path)
-        except MediaError:
-            return False
-        return True
-
-    return exists
-
-
-class JudgeInput(Struct, frozen=True, kw_only=True):
-    """One entry of what the original makes of its input file."""
-
-    id: str
-    model: str
-    question: str
-    answer: str
-    gt_answer: str | None
-    images: tuple[str, ...]
-
-
-def list_judge_inputs(folder: Path, name: str = EVALUATION) -> list[JudgeInput]:
-    """What the published protocol shows its judge of the answers in a folder, without those it leaves out."""
-    exists = make_exists(folder)
-    inputs: list[JudgeInput] = []
-    for item in read_items(folder / name):
-        view = build_judge_view(item.question, item.answer or (), exists)
-        if not view.left_out:
-            inputs.append(
-                JudgeInput(
-                    id=item.id,
-                    model=item.model,
-                    question=view.question_text,
-                    answer=view.answer_text,
-                    gt_answer=item.reference[0].text if item.reference else None,
-                    images=view.images,
-                )
-            )
-    return inputs
-
-
 def find_score(feedback: str) -> int | None:
     """The score that a judge's text names, on the scale or off it; None where it names none."""
     _, heading, rest = feedback.partition(_HEADING)
@@ -171,22 +123,3 @@ def find_score(feedback: str) -> int | None:
 def is_on_scale(score: int | None) -> bool:
     """Whether a score counts: unreadable ones and those off the scale are left out of means."""
     return score is not None and LOW <= score <= HIGH
-
-
-def compute_averages(scores: Iterable[tuple[str, int | None]]) -> dict[str, float | int | None]:
-    """Mean of (id, score) per category and over all, on the scale, to three decimals; and how many count."""
-    counted = [
-        (find_category(item), score) for item, score in scores if score is not None and is_on_scale(score)
-    ]
-    groups = {name: [score for category, score in counted if category == name] for name in CATEGORIES}
-    groups["AVG"] = [score for _, score in counted]
-    means = {
-        name: _round_thousandths(sum(values) / len(values)) if values else None
-        for name, values in groups.items()
-    }
-    return {**means, "n": len(counted)}
-
-
-def _round_thousandths(mean: float) -> float:
-    """Rounded as numpy does it, which differs from `round(mean, 3)` where the fourth decimal is a lone 5."""
-    return round(mean * 1000) / 1000

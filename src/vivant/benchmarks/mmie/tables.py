@@ -11,8 +11,9 @@ from vivant.benchmarks.mmie.data import get_answer_parts
 from vivant.benchmarks.mmie.items import CATEGORIES
 from vivant.benchmarks.summary import judge_notes, published_row, summarise
 from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
+from vivant.core.records import Score
 from vivant.core.table import Cell, Row, Table
-from vivant.core.types import Sample, Score
+from vivant.core.types import Sample
 
 TOP = 6.0
 _TAIL = ("n", "errors", "unparsed", "left out")

@@ -12,7 +12,8 @@ from vivant.benchmarks.mmrv import data, native, prompts, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.benchmarks.task_options import TaskOption
 from vivant.core.progress import ProgressCallback
-from vivant.core.types import Record, Sample, Score
+from vivant.core.records import Record, Score
+from vivant.core.types import Sample
 
 
 class MmrvData(parts.DataFolder):

@@ -165,17 +165,17 @@ class VideoIndex:
     """Finds a video by the name that the data give it, whatever normal form the disk keeps names in."""
 
     def __init__(self, folder: Path) -> None:
-        self._found: dict[str, str] = {}
+        self._paths: dict[str, str] = {}
         for subfolder in VIDEO_FOLDERS:
             if (folder / subfolder).is_dir():
                 for path in (folder / subfolder).iterdir():
                     name = unicodedata.normalize("NFC", path.name)
-                    self._found.setdefault(name, f"{subfolder}/{path.name}" if subfolder else path.name)
+                    self._paths.setdefault(name, f"{subfolder}/{path.name}" if subfolder else path.name)
 
     def find_path(self, name: str) -> str:
         """Relative to the data folder; where the video is not there, where it should be."""
         normalised = unicodedata.normalize("NFC", name.removeprefix("./").removeprefix("videos/"))
-        return self._found.get(normalised, f"{VIDEO_FOLDERS[0]}/{normalised}")
+        return self._paths.get(normalised, f"{VIDEO_FOLDERS[0]}/{normalised}")
 
 
 # ── Samples ──────────────────────────────────────────────────────────────────────────────────────

@@ -13,7 +13,8 @@ from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, format_id, read_file
 from vivant.benchmarks.mmrv.score import FINAL, extract_letter
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
-from vivant.core.types import Record, Reply, Sample
+from vivant.core.records import Record
+from vivant.core.types import Reply, Sample
 
 RAW = "_raw_response"
 ANSWER = "_response"

@@ -20,7 +20,8 @@ from msgspec import Struct
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.mmrv.names import LETTERS
 from vivant.core.errors import unknown_name_error
-from vivant.core.types import Option, Record, Sample, Score, make_score
+from vivant.core.records import Record, Score, make_score
+from vivant.core.types import Option, Sample
 from vivant.metrics.text import strip_thinking
 
 STORED = "stored"

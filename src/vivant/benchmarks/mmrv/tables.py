@@ -13,8 +13,9 @@ from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
 from vivant.benchmarks.table_parts import count_cells, format_interval
 from vivant.core.errors import UsageError
+from vivant.core.records import Record, Score
 from vivant.core.table import Cell, Row, Table
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Sample
 
 LAYOUTS: Mapping[str, str] = {
     "main": "Overall, implicit and explicit, six video types, beside the paper",
@@ -162,12 +163,12 @@ def build_l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Ben
     rows: list[Row] = []
     rules: list[int] = []
 
-    def place(row: Row) -> tuple[int, int]:
+    def sort_key(row: Row) -> tuple[int, int]:
         return order.get(row.group["ability"], len(order)), inner.get(row.group["l3"], len(inner))
 
     for run in runs:
         last = ""
-        for row in sorted(summarise(run, benchmark, ["ability", "l3"]), key=place):
+        for row in sorted(summarise(run, benchmark, ["ability", "l3"]), key=sort_key):
             if row.group["ability"] != last:
                 rules.append(len(body))
             last = row.group["ability"]

@@ -16,8 +16,9 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import VivantError
 from vivant.core.files import iter_jsonl
+from vivant.core.records import Record
 from vivant.core.table import Row
-from vivant.core.types import Record, Sample
+from vivant.core.types import Sample
 from vivant.reporting.board.submission import (
     FILE,
     SCORES,

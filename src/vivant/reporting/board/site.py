@@ -50,7 +50,7 @@ class BoardTask(Struct, frozen=True, kw_only=True):
         """Its place on the page."""
         return slugify(self.task, self.edition, self.protocol)
 
-    def place(self, value: float | None) -> float:
+    def to_percent(self, value: float | None) -> float:
         """A value as a share of the scale, in percent, for drawing."""
         return 0.0 if value is None else min(max(value / self.scale * 100, 0.0), 100.0)
 

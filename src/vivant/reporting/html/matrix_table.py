@@ -81,7 +81,6 @@ def build_matrix_block(matrix: ScoreMatrix, best: set[tuple[str, str]]) -> Matri
         notes.append("Green line: people.")
     if best:
         notes.append("Bold: better than every other model, after correction within the benchmark.")
-    notes += matrix.notes
     if len(entries) <= _MOST_ENTRIES and len(tasks) <= _MOST_TASKS:
         first = {benchmark.tasks[0].task: benchmark.title for benchmark in matrix.benchmarks}
         rows = tuple(
@@ -154,20 +153,20 @@ def _warn(row: Row) -> str:
 
 
 def _draw_interval(row: Row, task: MatrixTask, *, reference: bool) -> Markup:
-    def place(value: float) -> float:
+    def to_x(value: float) -> float:
         return 3 + min(max(value / (task.scale or 100.0), 0.0), 1.0) * (_WIDTH - 6)
 
     color = "fr" if reference else "f0"
     parts = [element("rect", x=0, y=3, width=f"{_WIDTH:.0f}", height=3, class_="track")]
     if row.interval:
-        a, b = place(row.interval[0]), place(row.interval[1])
+        a, b = to_x(row.interval[0]), to_x(row.interval[1])
         shape = {"x": f"{a:.1f}", "width": f"{max(b - a, 1):.1f}"}
         parts.append(element("rect", y=2, height=5, class_=f"range {color}", **shape))
     for value, name in ((task.chance, "chance"), (task.human.value if task.human else None, "human")):
         if value is not None:
-            x = f"{place(value):.1f}"
+            x = f"{to_x(value):.1f}"
             parts.append(element("line", x1=x, x2=x, y1=0, y2=9, class_=name))
-    parts.append(element("circle", cx=f"{place(row.value or 0.0):.1f}", cy="4.5", r="3", class_=color))
+    parts.append(element("circle", cx=f"{to_x(row.value or 0.0):.1f}", cy="4.5", r="3", class_=color))
     return element(
         "svg",
         *parts,

@@ -10,8 +10,8 @@ import msgspec
 import numpy as np
 
 from vivant.benchmarks.base import ScoredRun
+from vivant.core.records import Record
 from vivant.core.table import Cell, Table
-from vivant.core.types import Record
 from vivant.engine.prices import find_price_by_name
 from vivant.reporting.html.blocks import (
     Block,

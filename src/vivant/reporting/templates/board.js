@@ -1,5 +1,9 @@
 // Filters of the leaderboard: they hide lines, rank what is left again, and keep their state in the address.
+// A table that is wider than the page says so.
 (() => {
+  const measure = (box) => box.classList.toggle("cut", box.scrollWidth > box.clientWidth + 1);
+  const watcher = new ResizeObserver((changes) => changes.forEach((change) => measure(change.target)));
+  for (const box of document.querySelectorAll(".scroll")) watcher.observe(box);
   const form = document.querySelector("form.filters");
   if (!form) return;
   const rows = [...document.querySelectorAll("tr.entry")];
@@ -17,7 +21,8 @@
     shown.forEach((row, i) => {
       const best = 1 + ends.filter((other) => other[0] > ends[i][1]).length;
       const worst = ends.length - ends.filter((other) => other[1] < ends[i][0]).length;
-      row.querySelector(".rank").textContent = best === worst ? `${best}` : `${best}–${worst}`;
+      const text = best === worst ? `${best}` : `${best}–${worst}`;
+      row.querySelector(".rank").textContent = shown.length < 2 ? "–" : text;
     });
   };
   const apply = () => {

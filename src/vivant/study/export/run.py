@@ -12,7 +12,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext
 from vivant.benchmarks.mime import human as mime_human
 from vivant.benchmarks.registry import Selection
-from vivant.core.types import Option, Record, Reply, Sample, job_key
+from vivant.core.records import Record
+from vivant.core.types import Option, Reply, Sample, job_key
 from vivant.runs.importing import write_run
 from vivant.study.judgement import StudyJudgement
 from vivant.study.make.items import ROOT, SAMPLE

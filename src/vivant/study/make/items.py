@@ -15,7 +15,8 @@ from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.benchmarks.mimic.prompts import WORDING as MIMIC_WORDING
 from vivant.core.errors import DataError, MediaError, UsageError
 from vivant.core.randomness import sample_ids, shuffled_indices
-from vivant.core.types import Record, Sample, Text, Video
+from vivant.core.records import Record
+from vivant.core.types import Sample, Text, Video
 from vivant.runs.run import Run
 from vivant.study.default_texts import DEFAULTS
 from vivant.study.design import ItemTexts, KeyLine, StudyItem, StudyPart, StudyText

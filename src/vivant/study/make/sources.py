@@ -12,7 +12,8 @@ from vivant.benchmarks.mimic.packs import HEADER_FILE, Pack
 from vivant.benchmarks.summary import matches, parse_where
 from vivant.core.errors import DataError, UsageError
 from vivant.core.randomness import sample_ids
-from vivant.core.types import Record, Sample
+from vivant.core.records import Record
+from vivant.core.types import Sample
 from vivant.runs.directory import RunDir
 from vivant.runs.run import Run, load_run
 

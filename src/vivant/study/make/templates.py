@@ -70,8 +70,8 @@ def add_queues(items: Sequence[StudyItem], seed: int) -> list[StudyItem]:
     for variant, own in groups.items():
         ordered = sorted(own)
         order = shuffled_indices(len(ordered), seed, "study", "sets", variant)
-        for rank, place in enumerate(order):
-            numbers[variant, ordered[place]] = str(rank * _SETS // len(ordered) + 1)
+        for rank, index in enumerate(order):
+            numbers[variant, ordered[index]] = str(rank * _SETS // len(ordered) + 1)
     return [_add_queue(item, numbers[_format_variant(item), item.group]) for item in items]
 
 

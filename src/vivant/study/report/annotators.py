@@ -322,6 +322,6 @@ def _count_checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
     for (name, item), answered in answers.items():
         wanted = expected_answers(collected.items[item], collected.key_line(item))
         good = passes_check(answered, wanted)
-        passed, met = counts.get(name, (0, 0))
-        counts[name] = (passed + good, met + 1)
+        passed, total = counts.get(name, (0, 0))
+        counts[name] = (passed + good, total + 1)
     return counts

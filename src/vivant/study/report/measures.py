@@ -100,8 +100,8 @@ def _choices(collected: StudyResults, judgements: list[StudyJudgement]) -> Itera
         key = collected.key_line(judgement.item)
         if judgement.page == "choose" and judgement.answer is not None and LABEL in key.extra:
             what = "kind" if key.extra[LABEL]["segment"] == ANSWER else "rests on"
-            for place, name in enumerate(key.extra[LABEL]["labels"]):
-                chosen = _value(collected, judgement, float(judgement.answer == place))
+            for index, name in enumerate(key.extra[LABEL]["labels"]):
+                chosen = _value(collected, judgement, float(judgement.answer == index))
                 labels.setdefault(f"{what}: {name}", []).append(chosen)
         elif judgement.page == "choose" and judgement.answer is not None and key.option is not None:
             right.append(_value(collected, judgement, float(judgement.answer == key.option)))
@@ -253,9 +253,9 @@ def measure_consensus(collected: StudyResults, judgements: Iterable[StudyJudgeme
     for coded in code_answers(collected, judgements):
         if coded.level != "nominal":
             continue
-        given = list(zip(coded.annotators, coded.units, coded.codes, strict=True))
+        triples = list(zip(coded.annotators, coded.units, coded.codes, strict=True))
         counts = Counter(coded.units)
-        alike = Counter((unit, code) for _, unit, code in given)
+        alike = Counter((unit, code) for _, unit, code in triples)
         values = [
             MeasuredValue(
                 annotator=annotator,
@@ -265,7 +265,7 @@ def measure_consensus(collected: StudyResults, judgements: Iterable[StudyJudgeme
                 value=(alike[unit, code] - 1) / (counts[unit] - 1),
                 weight=collected.weights.get(unit.partition("\x1f")[0], 1.0),
             )
-            for annotator, unit, code in given
+            for annotator, unit, code in triples
             if counts[unit] > 1
         ]
         if values:

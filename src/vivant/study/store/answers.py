@@ -247,13 +247,6 @@ def lock_owner(connection: Connection, assignment: int) -> None:
         connection.execute(_LOCK_OWNER, {"assignment_id": assignment})
 
 
-def _require_current(state: ParticipantState, assignment: int, page: Page) -> CurrentPage:
-    current = state.current
-    if current is None or (current.assignment, current.page) != (assignment, page):
-        raise StalePageError
-    return current
-
-
 def open_page(store: StudyStore, assignment: int, page: Page) -> Job[None]:
     """Note that a page is shown for the first time; an error where it was shown before, or is nobody's any more."""
 

@@ -212,7 +212,7 @@ def assign_items(
     rows = _MET.rows(connection, participant_id=participant)
     prepared = prepare_items(study, items)
     by_id, pool = prepared.by_id, prepared.pool
-    met = {prepared.group[item] for item, *_ in rows if item in by_id}
+    seen_groups = {prepared.group[item] for item, *_ in rows if item in by_id}
     assigned = sum(not check and (holds or finished is not None) for _, _, check, holds, finished in rows)
     position = max((position for _, position, *_ in rows), default=-1) + 1
     needed = max(0, study.items_per_participant - assigned)
@@ -222,14 +222,14 @@ def assign_items(
         if changed or prepared.counted_at != before:
             prepared.taken = _count_taken(connection, pool)
         left = _count_left(pool, prepared.taken, target, disputed)
-        if met:
-            left[[prepared.group[name] in met for name in pool.names]] = 0
+        if seen_groups:
+            left[[prepared.group[name] in seen_groups for name in pool.names]] = 0
         if study.queue:
             own = next((name for name, _, check, *_ in rows if not check and name in pool.index), None)
             left = _keep_queue(study, prepared, left, own, annotator)
         chosen = [pool.names[index] for index in pool.choose(left, needed, study.seed, annotator)]
-        met |= {prepared.group[name] for name in chosen}
-        checks = _choose_checks(prepared.checks, met, study, annotator) if chosen and not rows else []
+        seen_groups |= {prepared.group[name] for name in chosen}
+        checks = _choose_checks(prepared.checks, seen_groups, study, annotator) if chosen and not rows else []
         training = prepared.training if chosen and not rows else []
         slots = _free_slots(connection, chosen, target, disputed)
         prepared.taken[[pool.index[name] for name in slots]] += 1
@@ -343,8 +343,12 @@ def _first_gap(held: set[int]) -> int:
     return next(slot for slot in range(len(held) + 1) if slot not in held)
 
 
-def _choose_checks(items: Sequence[StudyItem], met: set[str], study: Study, annotator: str) -> list[str]:
+def _choose_checks(
+    items: Sequence[StudyItem], seen_groups: set[str], study: Study, annotator: str
+) -> list[str]:
     candidates = [
-        ItemCandidate(item=item.id, group=item_group(item)) for item in items if item_group(item) not in met
+        ItemCandidate(item=item.id, group=item_group(item))
+        for item in items
+        if item_group(item) not in seen_groups
     ]
     return choose_items(candidates, study.checks_per_participant, study.seed, annotator, "checks")
