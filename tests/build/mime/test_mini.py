@@ -169,7 +169,7 @@ def test_near_labels_are_dropped_first_and_the_draw_is_seeded_by_the_action() ->
 def test_too_few_labels_are_reported() -> None:
     with pytest.raises(DataError, match="'A' has only 2 of 3 wrong options left"):
         choose_distractors("A", LABELS, _near(), seed=0, drop=4)
-    with pytest.raises(DataError, match="All backgrounds fit action 'A'"):
+    with pytest.raises(DataError, match="all backgrounds fit action 'A'"):
         choose_misaligned("A", LABELS, dict.fromkeys(LABELS, "hall"), {"hall": ("hall",)}, _near(), seed=0)
 
 
