@@ -81,7 +81,10 @@ def clean(
         Path | None, Option("--joints", help="YAML with OUR_JOINT: JOINT_OF_THE_FILE, for unknown names.")
     ] = None,
     animation: Annotated[
-        str | None, Option("--animation", help="Which one of a glTF file that holds several.")
+        str | None,
+        Option(
+            "--animation", help="Which one of a glTF or FBX file that holds several; a folder OUT gets each."
+        ),
     ] = None,
     source_fps: Annotated[
         float | None, Option("--source-fps", help="Rate of a recording that states none (keypoints).")
@@ -93,12 +96,14 @@ def clean(
     """Clean a recording up into BVH: T-poses and still ends cut, feet checked, loops closed; says what it found.
 
     Look at the contact sheet: it shows at a glance whether the recording was read rightly. Of a folder every recording
-    is cleaned; one that is refused is named and costs only itself.
+    is cleaned; of a file with several animations each, where OUT is a folder. One that is refused is named and costs
+    only itself.
     """
     from vivant.build.mime.clean import CleaningReport, clean_file
     from vivant.build.mime.openpose import holds_openpose
+    from vivant.build.mime.recording import list_animations
 
-    def clean_one(recording: Path, target: Path) -> CleaningReport:
+    def clean_one(recording: Path, target: Path, name: str | None = animation) -> CleaningReport:
         return clean_file(
             recording,
             target,
@@ -108,7 +113,7 @@ def clean(
             in_place=in_place,
             keep_heading=keep_heading,
             joints=joints,
-            animation=animation,
+            animation=name,
             source_fps=source_fps,
             sheet=target.with_suffix(".jpg") if sheet else None,
         )
@@ -117,13 +122,14 @@ def clean(
         for line in lines:
             say(line)
 
-    if not source.is_dir() or holds_openpose(source):
+    one = source.is_dir() or out.suffix == ".bvh" or animation is not None or len(list_animations(source)) < 2
+    if one and (not source.is_dir() or holds_openpose(source)):
         report(clean_one(source, out).lines())
         say(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
         return
     from vivant.build.mime.recording_folder import clean_folder
 
-    outcome = clean_folder(source, out, clean_one, report)
+    outcome = clean_folder(source, out, clean_one, report, animation=animation)
     report([f"refused: {reason}" for reason in outcome.refused])
     if outcome.others:
         names = ", ".join(file.name for file in outcome.others[:6]) + (

@@ -18,9 +18,9 @@ import numpy as np
 
 from vivant.build.mime.bad_frames import describe_bad
 from vivant.build.mime.bvh import Bvh
-from vivant.build.mime.recording import build_bvh
+from vivant.build.mime.recording import build_bvh, choose_animation
 from vivant.build.mime.rotation import Array, between, from_quaternion, to_quaternion, unit
-from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.errors import DataError
 
 _TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -33,7 +33,15 @@ def load_gltf(file: Path, animation: str | None = None) -> Bvh:
     """Read one animation of a glTF file; `animation` names it where there are several."""
     try:
         scene = _Scene(file)
-        return scene.read(animation)
+        return scene.read(choose_animation(file, scene.list_animations(), animation))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{file}: is not whole glTF ({type(error).__name__}: {error})") from None
+
+
+def list_gltf_animations(file: Path) -> tuple[str, ...]:
+    """The names of a file's animations; one without a name, or with another's, goes by its number."""
+    try:
+        return _Scene(file).list_animations()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{file}: is not whole glTF ({type(error).__name__}: {error})") from None
 
@@ -53,8 +61,8 @@ class _Scene:
             for child in node.get("children", ()):
                 self._parents[child] = index
 
-    def read(self, name: str | None) -> Bvh:
-        animation = self._choose(name)
+    def read(self, name: str) -> Bvh:
+        animation = self._document["animations"][self.list_animations().index(name)]
         order = self._order()
         channels = self._channels(animation)
         if not channels:
@@ -72,21 +80,12 @@ class _Scene:
         bvh = build_bvh(names, parents, positions[:, columns], rotations, times.fps, str(self._file))
         return replace(bvh, notes=tuple(self._notes))
 
-    def _choose(self, name: str | None) -> dict[str, Any]:
-        animations: list[dict[str, Any]] = self._document.get("animations", [])
-        names = [str(entry.get("name", index)) for index, entry in enumerate(animations)]
-        if not animations:
-            raise DataError(f"{self._file}: it holds no animation; export it with its motion")
-        if name is not None:
-            if name not in names:
-                raise unknown_name_error(f"animation of {self._file}", name, names)
-            return animations[names.index(name)]
-        if len(animations) > 1:
-            raise UsageError(
-                f"{self._file}: it holds {len(names)} animations ({', '.join(names[:12])}); choose one with "
-                "`vivant build mime clean … --animation NAME`"
-            )
-        return animations[0]
+    def list_animations(self) -> tuple[str, ...]:
+        names: list[str] = []
+        for index, entry in enumerate(self._document.get("animations", [])):
+            name = str(entry.get("name") or index)
+            names.append(name if name not in names else f"{name} ({index})")
+        return tuple(names)
 
     def _order(self) -> list[int]:
         """The nodes, each after its parent."""

@@ -119,5 +119,8 @@ def choose_misaligned(
     ranked = sorted(nearness, key=lambda scene: (nearness[scene], scene))
     far = [scene for scene in ranked[: max(1, len(ranked) // 2)] if nearness[scene] < TOO_CLOSE]
     if not far:
-        raise DataError(f"all backgrounds fit action '{action}' in some way; plan actions of other places, or state its `misaligned:`")
+        raise DataError(
+            f"all backgrounds fit action '{action}' in some way; plan actions of other places, or state its "
+            "`misaligned:`"
+        )
     return chance.derive_generator(seed, "mime-misaligned", action).choice(far)

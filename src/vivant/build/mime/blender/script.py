@@ -115,20 +115,47 @@ def bones(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def bvh(job: dict[str, Any]) -> dict[str, Any]:
-    """The first recording of a file as BVH, all its frames."""
+    """Every animation of a file's skeleton as BVH in the job's folder, all frames of each; name → file."""
     armature = armature_of(load(job["file"]))
-    action = armature.animation_data.action if armature.animation_data else None
-    if action is None:
+    current = armature.animation_data.action if armature.animation_data else None
+    if current is None:
         raise TaskRefusedError("it holds no animation; export it with its motion")
-    first, last = (round(value) for value in action.frame_range)
+    bones = {f'pose.bones["{bone.name}"]' for bone in armature.data.bones}
+    actions = [
+        action
+        for action in bpy.data.actions
+        if action == current or any(curve.data_path.rpartition(".")[0] in bones for curve in action.fcurves)
+    ]
     bpy.ops.object.select_all(action="DESELECT")
     armature.select_set(True)
     bpy.context.view_layer.objects.active = armature
-    bpy.ops.export_anim.bvh(
-        filepath=job["out"], frame_start=first, frame_end=last, rotate_mode="NATIVE", global_scale=1.0
-    )
-    render = bpy.context.scene.render
-    return {"frames": last - first + 1, "fps": render.fps / render.fps_base}
+    made: dict[str, str] = {}
+    for number, action in enumerate(actions):
+        armature.animation_data.action = action
+        # What an earlier animation moved and this one does not stands as at rest.
+        for bone in armature.pose.bones:
+            bone.matrix_basis.identity()
+        first, last = (round(value) for value in action.frame_range)
+        part = f"{number}.bvh"
+        bpy.ops.export_anim.bvh(
+            filepath=str(Path(job["out"]) / part),
+            frame_start=first,
+            frame_end=last,
+            rotate_mode="NATIVE",
+            global_scale=1.0,
+        )
+        made[name_animation(action.name, [other.name for other in actions])] = part
+    return {"animations": made}
+
+
+def name_animation(name: str, others: list[str]) -> str:
+    """The take's own name of Blender's `Object|Take|Layer`, where it tells the animations apart."""
+
+    def take(full: str) -> str:
+        parts = full.split("|")
+        return parts[1] if len(parts) > 1 else full
+
+    return take(name) if [take(other) for other in others].count(take(name)) == 1 else name
 
 
 # ── rendering ────────────────────────────────────────────────────────────────────────────────────
