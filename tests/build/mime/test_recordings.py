@@ -159,7 +159,8 @@ def test_a_folder_gets_each_animation_of_a_file(motion: Motion, tmp_path: Path) 
     alone.write(tmp_path / "in" / "alone.glb", alone.document())
     assert list_animations(tmp_path / "in" / "more" / "person.glb") == ("Idle|a", "Idle a", "Kick", "3")
     done = vivant("build", "mime", "clean", "in/more/person.glb", "out", "--no-sheet", cwd=tmp_path)
-    assert done.returncode == 1 and "moves no node" in done.stderr and "(animation Kick)" in done.stderr
+    assert done.returncode == 1 and "moves no node" in done.stderr
+    assert "person.glb, animation Idle a: " in done.stderr
     assert "3 of 4 recordings written" in done.stderr
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"Idle_a.bvh", "Idle_a_2.bvh", "3.bvh"}
     assert len(read_motion(tmp_path / "out" / "Idle_a_2.bvh")) > 10

@@ -327,7 +327,7 @@ def clean_file(
     retargeted = read_recording(source, joints=table, animation=animation, source_fps=source_fps)
     report = clean(
         retargeted,
-        str(source),
+        str(source) if animation is None else f"{source}, animation {animation}",
         fps=fps,
         ends=ends,
         loop=loop,

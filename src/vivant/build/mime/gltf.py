@@ -66,8 +66,8 @@ class _Scene:
         order = self._order()
         channels = self._channels(animation)
         if not channels:
-            raise DataError(f"{self._file}: its animation moves no node; export it with its bones")
-        times = self._times(channels)
+            raise DataError(f"{self._file}: the animation {name} moves no node; export it with its bones")
+        times = self._times(name, channels)
         still = {index: _rest(self._nodes[index]) for index in order}
         positions, turned = self._pose(order, still, channels, times.values)
         _, turns = self._pose(order, still, {}, np.zeros(1))
@@ -124,11 +124,11 @@ class _Scene:
         self._notes += describe_bad(str(self._file), reasons, len(keys), "keys")
         return np.delete(keys, bad), np.delete(rows, bad, axis=0).reshape(-1, values.shape[1])
 
-    def _times(self, channels: dict[tuple[int, str], _Curve]) -> _Times:
+    def _times(self, name: str, channels: dict[tuple[int, str], _Curve]) -> _Times:
         keys = np.unique(np.concatenate([curve.keys for curve in channels.values()]).round(5))
         start, end = float(keys[0]), float(keys[-1])
         if end <= start:
-            raise DataError(f"{self._file}: its animation is one pose; nothing moves")
+            raise DataError(f"{self._file}: the animation {name} is one pose; nothing moves")
         # The slowest rate whose frames hold all keys is the one that it was recorded at.
         fps = next(
             (r for r in _RATES if np.abs((keys - start) * r - np.rint((keys - start) * r)).max() < 0.02),

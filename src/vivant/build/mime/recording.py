@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -61,7 +62,10 @@ def read_recording(
 
             return lift_keypoints(load_openpose(file, source_fps), file.name)
         return lift_keypoints(load_keypoints(file, source_fps), file.stem)
-    return retarget(_load_skeleton(file, kind, animation, source_fps), file.stem, joints)
+    skeleton = _load_skeleton(file, kind, animation, source_fps)
+    if animation is not None:
+        skeleton = replace(skeleton, source=f"{file}, animation {animation}")
+    return retarget(skeleton, animation or file.stem, joints)
 
 
 def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: float | None) -> Bvh:
@@ -74,8 +78,6 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
 
         return load_gltf(file, animation)
     if kind == ".fbx":
-        from dataclasses import replace
-
         from vivant.build.mime.blender.motions import convert_fbx
 
         converted = convert_fbx(file)

@@ -59,7 +59,7 @@ def clean_folder(
         try:
             names = list_animations(file)
         except VivantError as error:
-            refused.append(str(error))
+            refused.append(_name_fault(file, error))
             continue
         parts: list[tuple[Path, str | None]] = [(target, animation if names else None)]
         if len(names) > 1 and animation is None:
@@ -78,13 +78,18 @@ def clean_folder(
         try:
             result = cleaner(file, target, name)
         except VivantError as error:
-            refused.append(str(error) if name is None else f"{error} (animation {name})")
+            refused.append(_name_fault(file, error))
             continue
         cleaned.append(target)
         if report is not None:
             report(result.lines())
     others = tuple(file for file in files if file not in set(recordings))
     return FolderOutcome(tuple(cleaned), tuple(refused), others)
+
+
+def _name_fault(file: Path, error: VivantError) -> str:
+    """The error with the file: what is wrong with this machine (no Blender, say) does not name one."""
+    return str(error) if str(file) in str(error) else f"{file}: {error}"
 
 
 def _name_files(animations: Sequence[str]) -> Iterator[tuple[str, str]]:
