@@ -16,6 +16,7 @@ import pytest
 from numpy.typing import NDArray
 
 from minis.mime import main
+from tests.support.rebuilt_video import assert_rebuilt
 from vivant import mini
 from vivant.benchmarks.mime import Mime
 from vivant.benchmarks.mime import names as mime_names
@@ -31,9 +32,11 @@ from vivant.build.mime import (
     stage,
 )
 from vivant.build.mime.choreography import find_action
-from vivant.build.mime.edition import format_metadata, plan_document
+from vivant.build.mime.edition import Edition, format_metadata, plan_document
+from vivant.build.mime.jobs import do_job, plan_jobs
 from vivant.build.mime.plan import Staging, plan_shots
 from vivant.build.mime.rasterizer import Picture
+from vivant.build.mime.render_index import RenderedVideo
 from vivant.build.mime.renderers import find_renderer
 from vivant.build.mime.rendering import choose_variation, render_shot, set_up_action
 from vivant.build.mime.semantic_choice import TOO_CLOSE, Similarities, choose_distractors, choose_misaligned
@@ -220,6 +223,17 @@ def test_videos_made_again_look_the_same(place: int, variant: str) -> None:
         gap = np.abs(made.astype(np.int16) - bundled.astype(np.int16))
         assert gap.mean() < MEAN_TOLERANCE
         assert np.quantile(gap, 0.995) < TAIL_TOLERANCE
+
+
+@pytest.mark.parametrize("action,variant", [("Sweeping01", "base+blank@0"), ("JumpRope01", "woman+blank@0")])
+def test_a_video_made_again_is_the_bundled_one(action: str, variant: str, tmp_path: Path) -> None:
+    staging = next(staging for staging in stagings() if staging.action == action)
+    (job,) = (
+        job for job in plan_jobs(Edition(MINI, (staging,)), ROOT, "capsules") if job.shot.variant == variant
+    )
+    made = do_job(job, tmp_path)
+    assert isinstance(made, RenderedVideo), made
+    assert_rebuilt(tmp_path / made.file, ROOT / made.file)
 
 
 def test_the_tolerance_tells_neighbouring_frames_of_a_quick_motion_apart() -> None:
