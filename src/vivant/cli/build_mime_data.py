@@ -89,6 +89,12 @@ def clean(
     source_fps: Annotated[
         float | None, Option("--source-fps", help="Rate of a recording that states none (keypoints).")
     ] = None,
+    unit: Annotated[
+        float | None,
+        Option(
+            "--unit", help="Metres of the file's unit, where nobody is as tall as its figure in a usual one."
+        ),
+    ] = None,
     sheet: Annotated[
         bool, Option("--sheet/--no-sheet", help="Draw a contact sheet beside the result (.jpg).")
     ] = True,
@@ -115,6 +121,7 @@ def clean(
             joints=joints,
             animation=name,
             source_fps=source_fps,
+            unit=unit,
             sheet=target.with_suffix(".jpg") if sheet else None,
         )
 

@@ -33,6 +33,7 @@ def read_recording(
     joints: dict[str, str] | None = None,
     animation: str | None = None,
     source_fps: float | None = None,
+    unit: float | None = None,
 ) -> Retargeted:
     """A recording of any kind on our skeleton.
 
@@ -41,6 +42,7 @@ def read_recording(
         joints: Our joint → the file's, for names that are not known.
         animation: Which one of a glTF or FBX file, where it holds several.
         source_fps: The rate of a file that states none.
+        unit: Metres of the file's unit of length, where its figure is a person's height in no usual one.
     """
     kind = ".json" if file.is_dir() else file.suffix.lower()
     if kind not in MOTION_FILES:
@@ -51,6 +53,10 @@ def read_recording(
         )
     if source_fps is not None and kind not in (".npz", *KEYPOINT_FILES):
         raise UsageError(f"{file}: --source-fps is for files that state no rate; this kind states it")
+    if unit is not None and (kind in (".npz", *KEYPOINT_FILES) or unit <= 0):
+        raise UsageError(
+            f"{file}: --unit is a length in metres, above 0, for skeletons in a unit of their own"
+        )
     if kind in KEYPOINT_FILES:
         from vivant.build.mime.keypoint_motion import lift_keypoints
         from vivant.build.mime.keypoints import load_keypoints
@@ -65,6 +71,8 @@ def read_recording(
     skeleton = _load_skeleton(file, kind, animation, source_fps)
     if animation is not None:
         skeleton = replace(skeleton, source=f"{file}, animation {animation}")
+    if unit is not None:
+        skeleton = skeleton.scaled(unit)
     return retarget(skeleton, animation or file.stem, joints)
 
 

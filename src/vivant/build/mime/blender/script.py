@@ -130,8 +130,12 @@ def bvh(job: dict[str, Any]) -> dict[str, Any]:
     armature.select_set(True)
     bpy.context.view_layer.objects.active = armature
     made: dict[str, str] = {}
-    for number, action in enumerate(actions):
+    names = name_animations([action.name for action in actions])
+    for number, (name, action) in enumerate(zip(names, actions, strict=True)):
         armature.animation_data.action = action
+        # From Blender 4.4 on an action moves nothing until one of its slots is chosen.
+        if getattr(armature.animation_data, "action_slot", action) is None and action.slots:
+            armature.animation_data.action_slot = action.slots[0]
         # What an earlier animation moved and this one does not stands as at rest.
         for bone in armature.pose.bones:
             bone.matrix_basis.identity()
@@ -144,18 +148,18 @@ def bvh(job: dict[str, Any]) -> dict[str, Any]:
             rotate_mode="NATIVE",
             global_scale=1.0,
         )
-        made[name_animation(action.name, [other.name for other in actions])] = part
+        made[name] = part
     return {"animations": made}
 
 
-def name_animation(name: str, others: list[str]) -> str:
-    """The take's own name of Blender's `Object|Take|Layer`, where it tells the animations apart."""
-
-    def take(full: str) -> str:
-        parts = full.split("|")
-        return parts[1] if len(parts) > 1 else full
-
-    return take(name) if [take(other) for other in others].count(take(name)) == 1 else name
+def name_animations(names: list[str]) -> list[str]:
+    """Blender's `Object|Take|Layer` without the parts that all of a file's animations share."""
+    parts = [name.split("|") for name in names]
+    while len(names) > 1 and all(len(each) > 1 and each[0] == parts[0][0] for each in parts):
+        parts = [each[1:] for each in parts]
+    while len(names) > 1 and all(len(each) > 1 and each[-1] == parts[0][-1] for each in parts):
+        parts = [each[:-1] for each in parts]
+    return ["|".join(each) for each in parts]
 
 
 # ── rendering ────────────────────────────────────────────────────────────────────────────────────
