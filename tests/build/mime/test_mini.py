@@ -37,8 +37,7 @@ from vivant.build.mime.jobs import do_job, plan_jobs
 from vivant.build.mime.plan import Staging, plan_shots
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.render_index import RenderedVideo
-from vivant.build.mime.renderers import find_renderer
-from vivant.build.mime.rendering import choose_variation, render_shot, set_up_action
+from vivant.build.mime.rendering import choose_variation
 from vivant.build.mime.semantic_choice import TOO_CLOSE, Similarities, choose_distractors, choose_misaligned
 from vivant.build.mime.video import frame_motion, read_frames
 from vivant.core.errors import DataError, UsageError
@@ -49,8 +48,6 @@ COLUMNS = [
     *("sample_id", "s3_url", "type", "split", "file_name", "config_name"),
 ]
 ROOT = mini.root("mime") or Path("missing")
-# Encoding rounds colours, most at moving edges: a frame made again may differ so much from the bundled one.
-MEAN_TOLERANCE, TAIL_TOLERANCE = 3.0, 40
 
 
 @cache
@@ -213,19 +210,8 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
 
 
 @pytest.mark.parametrize(
-    "place,variant", [(0, "base+aligned@0"), (6, "woman+blank@0"), (15, "base+blank@270")]
+    "action,variant", [("Sweeping01", "base+blank@0"), ("Archery001", "adversarial+aligned@0")]
 )
-def test_videos_made_again_look_the_same(place: int, variant: str) -> None:
-    staging = stagings()[place]
-    (shot,) = (shot for shot in plan_shots([staging]) if shot.variant == variant)
-    frames = render_shot(MINI, set_up_action(MINI, staging, ROOT), shot, find_renderer("capsules"), ROOT)
-    for made, bundled in zip(frames, video(shot.file), strict=True):
-        gap = np.abs(made.astype(np.int16) - bundled.astype(np.int16))
-        assert gap.mean() < MEAN_TOLERANCE
-        assert np.quantile(gap, 0.995) < TAIL_TOLERANCE
-
-
-@pytest.mark.parametrize("action,variant", [("Sweeping01", "base+blank@0"), ("JumpRope01", "woman+blank@0")])
 def test_a_video_made_again_is_the_bundled_one(action: str, variant: str, tmp_path: Path) -> None:
     staging = next(staging for staging in stagings() if staging.action == action)
     (job,) = (
@@ -234,15 +220,6 @@ def test_a_video_made_again_is_the_bundled_one(action: str, variant: str, tmp_pa
     made = do_job(job, tmp_path)
     assert isinstance(made, RenderedVideo), made
     assert_rebuilt(tmp_path / made.file, ROOT / made.file)
-
-
-def test_the_tolerance_tells_neighbouring_frames_of_a_quick_motion_apart() -> None:
-    staging = next(s for s in stagings() if s.action == "Soccer003")
-    shot = next(shot for shot in plan_shots([staging]) if shot.variant == "base+blank@0")
-    frames = video(shot.file)
-    start = int(0.9 * MINI.fps)
-    gap = np.abs(frames[start].astype(np.int16) - frames[start + 2].astype(np.int16))
-    assert np.quantile(gap, 0.995) > TAIL_TOLERANCE
 
 
 def test_an_edition_of_ones_own_is_built_whole(tmp_path: Path) -> None:
