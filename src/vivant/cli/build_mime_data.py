@@ -102,8 +102,7 @@ def clean(
     """Clean a recording up into BVH: T-poses and still ends cut, feet checked, loops closed; says what it found.
 
     Look at the contact sheet: it shows at a glance whether the recording was read rightly. Of a folder every recording
-    is cleaned; of a file with several animations each, where OUT is a folder. One that is refused is named and costs
-    only itself.
+    is cleaned; one that is refused is named and costs only itself.
     """
     from vivant.build.mime.clean import CleaningReport, clean_file
     from vivant.build.mime.openpose import holds_openpose
