@@ -113,6 +113,22 @@ def main() -> None:
         bone.keyframe_insert("rotation_quaternion", frame=frame)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 30
     bpy.ops.export_scene.fbx(filepath=str(folder / "wave.fbx"), add_leaf_bones=False, bake_anim=True)
+    armature.animation_data.action.name = "Wave"
+    armature.animation_data.action = None
+    bone.rotation_quaternion = (1, 0, 0, 0)
+    bone = armature.pose.bones["mixamorig:LeftArm"]
+    bone.rotation_mode = "QUATERNION"
+    for frame in range(1, 21):
+        bone.rotation_quaternion = (math.cos(frame / 30), math.sin(frame / 30), 0, 0)
+        bone.keyframe_insert("rotation_quaternion", frame=frame)
+    armature.animation_data.action.name = "Greet"
+    bpy.ops.export_scene.fbx(
+        filepath=str(folder / "both.fbx"),
+        add_leaf_bones=False,
+        bake_anim=True,
+        bake_anim_use_nla_strips=False,
+        bake_anim_use_all_actions=True,
+    )
     bpy.ops.wm.read_factory_settings(use_empty=True)
     bpy.ops.mesh.primitive_cube_add()
     bpy.ops.export_scene.fbx(filepath=str(folder / "bare.fbx"))

@@ -57,7 +57,7 @@ def plan(file: Plan, preset: Preset = None, renderer: RendererName = None) -> No
     from vivant.build.mime.estimate import build_plan_table, estimate_render
 
     spec, root = _plan(file, preset, renderer)
-    print_table(build_plan_table(spec, estimate_render(spec, root), str(file)))
+    print_table(build_plan_table(spec, estimate_render(spec, root, str(file)), str(file)))
 
 
 @app.command()
@@ -98,7 +98,7 @@ def render(
         from vivant.build.mime.local_executor import LocalRenderExecutor
 
         render_executor = LocalRenderExecutor(workers or count_workers())
-    edition = Edition(spec, tuple(stage(spec)))
+    edition = Edition(spec, tuple(stage(spec, source=str(file))))
     try:
         outcome = run_jobs(edition, root, out, render_executor, log_progress())
     except KeyboardInterrupt:

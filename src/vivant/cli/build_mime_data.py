@@ -81,10 +81,19 @@ def clean(
         Path | None, Option("--joints", help="YAML with OUR_JOINT: JOINT_OF_THE_FILE, for unknown names.")
     ] = None,
     animation: Annotated[
-        str | None, Option("--animation", help="Which one of a glTF file that holds several.")
+        str | None,
+        Option(
+            "--animation", help="Which one of a glTF or FBX file that holds several; a folder OUT gets each."
+        ),
     ] = None,
     source_fps: Annotated[
         float | None, Option("--source-fps", help="Rate of a recording that states none (keypoints).")
+    ] = None,
+    unit: Annotated[
+        float | None,
+        Option(
+            "--unit", help="Metres of the file's unit, where nobody is as tall as its figure in a usual one."
+        ),
     ] = None,
     sheet: Annotated[
         bool, Option("--sheet/--no-sheet", help="Draw a contact sheet beside the result (.jpg).")
@@ -101,8 +110,9 @@ def clean(
     """
     from vivant.build.mime.clean import CleaningReport, clean_file
     from vivant.build.mime.openpose import holds_openpose
+    from vivant.build.mime.recording import list_animations
 
-    def clean_one(recording: Path, target: Path) -> CleaningReport:
+    def clean_one(recording: Path, target: Path, name: str | None = animation) -> CleaningReport:
         return clean_file(
             recording,
             target,
@@ -112,8 +122,9 @@ def clean(
             in_place=in_place,
             keep_heading=keep_heading,
             joints=joints,
-            animation=animation,
+            animation=name,
             source_fps=source_fps,
+            unit=unit,
             sheet=target.with_suffix(".jpg") if sheet else None,
         )
 
@@ -121,13 +132,14 @@ def clean(
         for line in lines:
             say(line)
 
-    if not source.is_dir() or holds_openpose(source):
+    one = source.is_dir() or out.suffix == ".bvh" or animation is not None or len(list_animations(source)) < 2
+    if one and (not source.is_dir() or holds_openpose(source)):
         report(clean_one(source, out).lines())
         say(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
         return
     from vivant.build.mime.recording_folder import clean_folder
 
-    outcome = clean_folder(source, out, clean_one, report)
+    outcome = clean_folder(source, out, clean_one, report, animation=animation)
     report([f"refused: {reason}" for reason in outcome.refused])
     if outcome.others:
         names = ", ".join(file.name for file in outcome.others[:6]) + (

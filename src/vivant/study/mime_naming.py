@@ -147,23 +147,39 @@ def _count_people(study: Path, samples: dict[str, Sample], notes: list[str]) -> 
     if not answers:
         notes.append("nobody has named a clip yet")
         return []
-    marks = _match(answers)
-    return _gather("people", [(*answer, right) for answer, right in zip(answers, marks, strict=True)])
+    return _gather("people", _match(answers, samples))
 
 
-def _match(answers: Sequence[tuple[Sample, str]]) -> list[bool]:
-    """Whether each answer means a label, by the similarity that free-form scoring uses."""
+def _match(
+    answers: Sequence[tuple[Sample, str]], samples: dict[str, Sample]
+) -> list[tuple[Sample, str, bool]]:
+    """Whether each answer means a label, by the similarity that free-form scoring uses.
+
+    Beyond that scoring, an answer that is nearer to another action of the folder names that one: "jumping rope" is
+    similar enough to "climbing" to pass there.
+    """
     from vivant.metrics.similarity import best_similarity
 
-    values = best_similarity([answer for _, answer in answers], [sample.answers for sample, _ in answers])
-    return [float(value) >= SETTINGS["threshold"] for value in values]
+    labels = {sample.facets["action"]: sample.answers for sample in samples.values()}
+    texts = [answer for _, answer in answers]
+    own = best_similarity(texts, [sample.answers for sample, _ in answers])
+    others = [
+        [label for action, group in labels.items() if action != sample.facets["action"] for label in group]
+        for sample, _ in answers
+    ]
+    nearest = best_similarity(texts, others) if len(labels) > 1 else [0.0] * len(texts)
+    return [
+        (sample, text, float(mine) >= SETTINGS["threshold"] and float(mine) >= float(other))
+        for (sample, text), mine, other in zip(answers, own, nearest, strict=True)
+    ]
 
 
 def _count_run(path: Path, samples: dict[str, Sample], notes: list[str]) -> list[NamedAction]:
     from vivant.runs.run import load_run
 
     run = load_run(path)
-    rows, failed = [], 0
+    answers: list[tuple[Sample, str]] = []
+    failed = 0
     scores = [score for scored in run.scores() if scored.task == TASK for *_, score in scored.rows]
     for score in scores:
         sample = samples.get(score.id)
@@ -172,10 +188,10 @@ def _count_run(path: Path, samples: dict[str, Sample], notes: list[str]) -> list
         if score.value is None:
             failed += 1
             continue
-        rows.append((sample, str(score.answer or ""), score.value == 1.0))
+        answers.append((sample, str(score.answer or "")))
     if failed:
         notes.append(f"{run.model}: {failed} clips have no answer that could be scored, and are set aside")
-    return _gather(run.model, rows)
+    return _gather(run.model, _match(answers, samples))
 
 
 def _gather(source: str, rows: Sequence[tuple[Sample, str, bool]]) -> list[NamedAction]:

@@ -21,12 +21,14 @@ from vivant.build.mime.blender import install as installing
 from vivant.build.mime.blender import process
 from vivant.build.mime.blender.character import TO_BLENDER, Bone, Bones, drive
 from vivant.build.mime.blender.process import VARIABLE, BlenderError, find_blender
+from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.clean import cut
+from vivant.build.mime.recording import read_recording
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.renderers.blender import Blender
 from vivant.build.mime.rotation import Array, from_quaternion, unit
 from vivant.build.mime.skeleton import INDEX, JOINTS, OFFSETS, PARENTS, TIPS, Skeleton
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, UsageError
 
 SMALL = Camera(width=64, height=48)
 MOTION = cut(perform(ACTIONS["Archery001"], 4.0), 3, 6)
@@ -117,6 +119,34 @@ def test_a_blender_that_hangs_is_ended_with_all_it_started(stand_in: Put, tmp_pa
         time.sleep(0.05)
     else:
         pytest.fail("what Blender started lives on")
+
+
+def test_an_fbx_file_of_several_animations_is_converted_once(
+    stand_in: Put, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The stand-in gives back BVH files as Blender's own task does, and counts how often it is asked."""
+    monkeypatch.setenv("VIVANT_CACHE", str(tmp_path / "cache"))
+    for name in ("Drinking01", "Waving01"):
+        write_bvh(perform(ACTIONS[name], 10.0), tmp_path / f"{name}.bvh")
+    stand_in(
+        f"""
+        import shutil
+        folder = Path({str(tmp_path)!r})
+        with open(folder / "asked", "a") as asked:
+            asked.write("x")
+        shutil.copy(folder / "Drinking01.bvh", Path(job["out"]) / "0.bvh")
+        shutil.copy(folder / "Waving01.bvh", Path(job["out"]) / "1.bvh")
+        answer(animations={{"Drink": "0.bvh", "Wave": "1.bvh"}})
+        """
+    )
+    (tmp_path / "robot.fbx").write_bytes(b"FBX")
+    with pytest.raises(UsageError, match=r"robot\.fbx: it holds 2 animations \(Drink, Wave\)"):
+        read_recording(tmp_path / "robot.fbx")
+    for name, action in (("Drink", "Drinking01"), ("Wave", "Waving01")):
+        assert len(read_recording(tmp_path / "robot.fbx", animation=name).motion) == len(
+            perform(ACTIONS[action], 10.0)
+        )
+    assert (tmp_path / "asked").read_text() == "x"
 
 
 def test_a_blender_that_never_greets_is_ended(stand_in: Put, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from vivant.build.mime.check import check_folder
 from vivant.build.mime.clean import cut
 from vivant.build.mime.jobs import build
 from vivant.build.mime.plan_file import Specification
-from vivant.build.mime.recording import read_motion
+from vivant.build.mime.recording import list_animations, read_motion, read_recording
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.skeleton import INDEX, Skeleton
 from vivant.build.mime.video import frame_motion
@@ -132,3 +132,15 @@ def test_recordings_leave_fbx_as_motions(characters: Path) -> None:
     assert moved[INDEX["RightHand"]] > 0.2 and moved[INDEX["LeftHand"]] < 0.02
     with pytest.raises(VivantError, match="no animation"):
         read_motion(characters / "body.fbx")
+
+
+def test_each_animation_of_an_fbx_file_moves_what_it_moves(characters: Path) -> None:
+    file = characters / "both.fbx"
+    assert set(list_animations(file)) == {"Greet", "Wave"}
+    with pytest.raises(VivantError, match="holds 2 animations"):
+        read_motion(file)
+    for name, hand, still in (("Wave", "RightHand", "LeftHand"), ("Greet", "LeftHand", "RightHand")):
+        motion = read_recording(file, animation=name).motion
+        place, _ = motion.joints(Skeleton())
+        moved = np.ptp(place, axis=0).max(axis=-1)
+        assert moved[INDEX[hand]] > 0.1 and moved[INDEX[still]] < 0.02, name

@@ -17,6 +17,7 @@ import pytest
 
 from tests.support.helpers import vivant
 from vivant.build.mime.check import check_folder
+from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import Edition, stage
 from vivant.build.mime.jobs import (
     LOCK,
@@ -149,6 +150,18 @@ def test_only_what_a_changed_plan_changes_is_made_anew(few: Edition, tmp_path: P
     sharper = Counting()
     run_jobs(Edition(better, few.stagings), tmp_path, out, sharper)
     assert len(sharper.done) == 3
+
+
+def test_videos_of_a_choreography_that_changed_are_made_anew(
+    few: Edition, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = [job.fingerprint for job in plan_jobs(few, tmp_path, "capsules")]
+    renamed = {name: msgspec.structs.replace(action, labels=("x",)) for name, action in ACTIONS.items()}
+    monkeypatch.setattr("vivant.build.mime.jobs.ACTIONS", renamed)
+    assert [job.fingerprint for job in plan_jobs(few, tmp_path, "capsules")] == before, "labels are not drawn"
+    longer = {name: msgspec.structs.replace(action, seconds=9.0) for name, action in ACTIONS.items()}
+    monkeypatch.setattr("vivant.build.mime.jobs.ACTIONS", longer)
+    assert not set(before) & {job.fingerprint for job in plan_jobs(few, tmp_path, "capsules")}
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_half(

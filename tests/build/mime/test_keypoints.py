@@ -313,7 +313,7 @@ def test_legs_outside_of_the_picture_stand(motion: Motion, tmp_path: Path) -> No
 
 
 def test_the_foot_that_stands_stays(tmp_path: Path) -> None:
-    motion = perform(ACTIONS["Sweeping01"], 30.0)
+    motion = perform(ACTIONS["Digging01"], 30.0)
     result = read_recording(_write(tmp_path, FORMS["frames with a rate"](world_landmarks(motion))))
     assert not measure_sliding(result.motion).slides
     place = result.motion.joints(Skeleton())[0]

@@ -16,11 +16,12 @@ from vivant.build.mime import ACTIONS, Motion, perform, reference_pose
 from vivant.build.mime.bvh import parse_bvh
 from vivant.build.mime.clean import clean_file
 from vivant.build.mime.joint_map import _sources
+from vivant.build.mime.recording import read_recording
 from vivant.build.mime.retarget import retarget
 from vivant.build.mime.rotation import slerp
 from vivant.build.mime.skeleton import INDEX, JOINTS, Skeleton
 from vivant.cli.build_mime_data import app
-from vivant.core.errors import DataError, VivantError
+from vivant.core.errors import DataError, UsageError, VivantError
 
 HIK = sided(
     Shoulder="{S}Shoulder", Arm="{S}Arm", ForeArm="{S}ForeArm", Hand="{S}Hand", UpLeg="{S}UpLeg", Leg="{S}Leg"
@@ -214,9 +215,23 @@ def test_joints_that_a_person_states_are_taken(motion: Motion, tmp_path: Path) -
         clean_file(source, tmp_path / "out.bvh", joints=table)
 
 
-def test_a_stature_that_is_no_persons_is_refused(motion: Motion) -> None:
-    with pytest.raises(DataError, match=r"units tall, which is a person's height in no unit .* scale"):
-        retarget(parse_bvh(write_tool_bvh(motion, replace(TOOLS["daz"], unit=0.2))), "x")
+def test_a_stature_that_is_no_persons_is_refused_until_its_unit_is_stated(
+    motion: Motion, tmp_path: Path
+) -> None:
+    small = tmp_path / "small.bvh"
+    small.write_text(write_tool_bvh(motion, replace(TOOLS["daz"], unit=0.2)))
+    with pytest.raises(
+        DataError, match=r"person's height in no unit .* state the unit \(--unit (\S+) makes"
+    ) as caught:
+        read_recording(small)
+    stated = re.search(r"--unit (\S+)", str(caught.value))
+    assert stated is not None
+    report = clean_file(small, tmp_path / "out.bvh", unit=float(stated[1]))
+    assert report.unit == "metres" and report.stature == pytest.approx(1.75, abs=0.1)
+    whole = clean_file(small, tmp_path / "same.bvh", unit=1.01 * float(stated[1]))
+    assert np.allclose(whole.result.rotations, report.result.rotations), "a length turns nothing"
+    with pytest.raises(UsageError, match="--unit is a length in metres, above 0"):
+        read_recording(small, unit=-1.0)
     text = write_tool_bvh(motion, TOOLS["daz"])
     longer = re.sub(r"(JOINT lShin\s*\{\s*OFFSET) \S+ \S+ \S+", r"\1 0 -90 0", text)
     with pytest.raises(DataError, match="left to right thigh"):

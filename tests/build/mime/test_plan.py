@@ -30,7 +30,7 @@ from vivant.core.errors import VivantError
 
 OWN = """
 actions:
-  - Waving01
+  - {name: Waving01, misaligned: gym, distractors: [driving a car, sawing wood, swimming]}
   - name: Juggling001
     motion: juggling.bvh
     labels: [juggling, juggling balls]
@@ -68,7 +68,7 @@ def test_a_plan_of_ones_own_brings_actions_avatars_and_backgrounds(tmp_path: Pat
     waving, juggling = spec.cast
     assert waving.labels == ACTIONS["Waving01"].labels and waving.background == "street"
     assert juggling.labels == ("juggling", "juggling balls")
-    # Waving's options would need more actions; what is stated needs no model of meaning.
+    # What is stated needs no model of meaning.
     shots = plan_shots(stage(msgspec.structs.replace(spec, actions=spec.actions[1:])), spec.shown)
     assert [shot.file for shot in shots] == [
         "man_n_Juggling001_angle0_gym.mp4",
@@ -217,6 +217,20 @@ def test_the_plan_command_shows_counts_and_refuses_in_one_line(tmp_path: Path) -
         assert word in shown.stdout
     refused = vivant("build", "mime", "plan", write(tmp_path, "actions: [Wave]\n"), cwd=tmp_path)
     assert refused.returncode == 1 and refused.stderr.count("\n") == 1 and "Waving01" in refused.stderr
+
+
+def test_the_plan_command_refuses_what_render_would(tmp_path: Path) -> None:
+    """Two actions have too few labels for three wrong options: said before anything is drawn, by both commands."""
+    few = write(tmp_path, "actions: [Waving01, Drinking01]\n")
+    for command in (("plan", few), ("render", few, "--out", tmp_path / "out")):
+        refused = vivant("build", "mime", *command, cwd=tmp_path)
+        assert refused.returncode == 1 and refused.stderr.count("\n") == 1
+        assert f"{few}: action 'Waving01' has only 0 of 3 wrong options left" in refused.stderr
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "plan.yaml").write_text(OWN)
+    (tmp_path / "juggling.bvh").write_text("HIERARCHY\nROOT\n")
+    refused = vivant("build", "mime", "plan", tmp_path / "plan.yaml", cwd=tmp_path)
+    assert refused.returncode == 1 and "juggling.bvh" in refused.stderr
 
 
 def test_an_edition_survives_its_file() -> None:

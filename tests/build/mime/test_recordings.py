@@ -14,7 +14,7 @@ from tests.support.helpers import vivant
 from tests.support.recordings import GltfWriter, smpl_arrays
 from vivant.build.mime import ACTIONS, Motion, perform
 from vivant.build.mime.joint_map import map_joints
-from vivant.build.mime.recording import build_bvh, read_motion, read_recording
+from vivant.build.mime.recording import build_bvh, list_animations, read_motion, read_recording
 from vivant.build.mime.rotation import about
 from vivant.build.mime.skeleton import INDEX, JOINTS, PARENTS, Skeleton
 from vivant.core.errors import DataError, UsageError, VivantError
@@ -148,6 +148,29 @@ def test_one_of_several_animations_is_chosen_by_name(motion: Motion, tmp_path: P
     assert {path.name for path in tmp_path.iterdir()} == {"a.glb", "b.bvh", "b.jpg"}
 
 
+def test_a_folder_gets_each_animation_of_a_file(motion: Motion, tmp_path: Path) -> None:
+    writer = GltfWriter(motion)
+    document = writer.document(animations=("Idle|a", "Idle a", "Kick", ""))
+    # One that moves nothing costs only itself.
+    document["animations"][2]["channels"] = []
+    (tmp_path / "in" / "more").mkdir(parents=True)
+    writer.write(tmp_path / "in" / "more" / "person.glb", document)
+    alone = GltfWriter(motion)
+    alone.write(tmp_path / "in" / "alone.glb", alone.document())
+    assert list_animations(tmp_path / "in" / "more" / "person.glb") == ("Idle|a", "Idle a", "Kick", "3")
+    done = vivant("build", "mime", "clean", "in/more/person.glb", "out", "--no-sheet", cwd=tmp_path)
+    assert done.returncode == 1 and "moves no node" in done.stderr
+    assert "person.glb, animation Idle a: " in done.stderr
+    assert "3 of 4 recordings written" in done.stderr
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"Idle_a.bvh", "Idle_a_2.bvh", "3.bvh"}
+    assert len(read_motion(tmp_path / "out" / "Idle_a_2.bvh")) > 10
+    vivant("build", "mime", "clean", "in", "all", "--no-sheet", cwd=tmp_path)
+    assert {str(path.relative_to(tmp_path / "all")) for path in (tmp_path / "all").rglob("*.bvh")} == {
+        "alone.bvh",
+        *(f"more/person/{name}.bvh" for name in ("Idle_a", "Idle_a_2", "3")),
+    }
+
+
 @pytest.mark.parametrize("version", ["0.x", "1.0", "animation"])
 def test_vrm_states_which_node_is_which_bone(version: str, motion: Motion, tmp_path: Path) -> None:
     writer = GltfWriter(motion, {joint: f"骨{n}" for n, joint in enumerate(JOINTS)})
@@ -243,7 +266,7 @@ def test_a_side_in_the_names_wins_over_toes_that_hang_behind() -> None:
 def test_other_kinds_and_options_of_other_kinds_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"a motion is one of \.bvh, \.fbx"):
         read_motion(tmp_path / "a.txt")
-    with pytest.raises(UsageError, match="--animation chooses one of a glTF file's"):
+    with pytest.raises(UsageError, match="--animation chooses one of a glTF or FBX file's"):
         read_recording(tmp_path / "a.bvh", animation="x")
     with pytest.raises(UsageError, match="--source-fps is for files that state no rate"):
         read_recording(tmp_path / "a.glb", source_fps=30)

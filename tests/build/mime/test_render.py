@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -263,6 +266,39 @@ def test_frames_survive_encoding(tmp_path: Path, motion: Motion) -> None:
     encode(iter(frames), tmp_path / "a.mp4", 10.0, crf=12)
     for made, read in zip(frames, read_frames(tmp_path / "a.mp4"), strict=True):
         assert np.abs(made.astype(int) - read.astype(int)).mean() < 4
+
+
+PLAIN_PROCESSOR = """
+import ctypes, sys
+from pathlib import Path
+import av
+from vivant.build.mime import ACTIONS, perform, render_video
+from vivant.build.mime.video import VideoWriter
+
+library = next(line.split()[-1] for line in open("/proc/self/maps") if "libavutil" in line)
+ctypes.CDLL(library).av_force_cpu_flags(0)
+start = VideoWriter.__init__
+
+def start_plain(writer, *given, **named):
+    start(writer, *given, **named)
+    options = writer._stream.options
+    writer._stream.options = {**options, "x264-params": options["x264-params"] + ":asm=0"}
+
+VideoWriter.__init__ = start_plain
+render_video(perform(ACTIONS["Archery001"], 10.0), "man", "road", 30, (160, 120), 10, Path(sys.argv[1]))
+"""
+"""Draws a video without the instructions that some processors have and others lack."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the library's path is read from /proc")
+def test_a_video_is_the_same_on_every_processor(tmp_path: Path, motion: Motion) -> None:
+    render_video(motion, "man", "road", 30, (160, 120), 10, tmp_path / "here.mp4")
+    found = np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+    environment = os.environ | {"NPY_DISABLE_CPU_FEATURES": " ".join(found), "OPENBLAS_CORETYPE": "Prescott"}
+    subprocess.run(
+        [sys.executable, "-c", PLAIN_PROCESSOR, str(tmp_path / "plain.mp4")], env=environment, check=True
+    )
+    assert (tmp_path / "plain.mp4").read_bytes() == (tmp_path / "here.mp4").read_bytes()
 
 
 def test_bad_videos_are_refused_and_leave_nothing_behind(tmp_path: Path) -> None:

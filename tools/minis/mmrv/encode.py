@@ -9,10 +9,10 @@ from pathlib import Path
 import av
 import numpy as np
 from av.audio.stream import AudioStream
-from av.video.stream import VideoStream
 from PIL import Image
 
 from minis.mmrv.stage import Story, StoryStage
+from vivant.build.mime.video import VideoWriter
 from vivant.build.mimic.world.drawings.canvas import HEIGHT, WIDTH
 
 FPS = 12
@@ -45,27 +45,24 @@ def tune(notes: tuple[float, ...], seconds: float) -> np.ndarray[tuple[int], np.
 
 
 def encode(story: Story, path: Path) -> None:
-    """Write a story; one thread and no choices by processor, so that the same library writes the same bytes."""
+    """Write a story. The same libraries write the same bytes on any processor, but for the few with sound.
+
+    The AAC encoder's arithmetic follows the processor.
+    """
     pictures = list(frames(story))
     with av.open(str(path), "w", options={"movflags": "faststart"}) as container:
-        video = container.add_stream("libx264", rate=FPS)
-        assert isinstance(video, VideoStream)
-        video.width, video.height, video.pix_fmt = WIDTH, HEIGHT, "yuv420p"
-        video.time_base = Fraction(1, FPS)
-        video.codec_context.thread_count = 1
-        video.options = {
-            "crf": str(story.quality),
-            "preset": "slow",
-            "g": str(2 * FPS),
-            "threads": "1",
-            "x264-params": "cpu-independent=1",
-        }
+        video = VideoWriter(
+            container,
+            (WIDTH, HEIGHT),
+            Fraction(FPS),
+            crf=story.quality,
+            preset="slow",
+            seconds_between_keys=2.0,
+        )
         audio = container.add_stream("aac", rate=RATE, layout="mono") if story.notes else None
-        for number, picture in enumerate(pictures):
-            frame = av.VideoFrame.from_ndarray(np.asarray(picture), format="rgb24")
-            frame.pts = number
-            container.mux(video.encode(frame))
-        container.mux(video.encode(None))
+        for picture in pictures:
+            video.write(np.asarray(picture))
+        video.finish()
         if isinstance(audio, AudioStream):
             audio.bit_rate = 32000
             sound = tune(story.notes, len(pictures) / FPS)

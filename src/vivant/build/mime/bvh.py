@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +80,17 @@ class Bvh:
             positions[:, number] = positions[:, joint.parent] + np.einsum("fij,fj->fi", above, beside)
             turned[:, number] = above @ local
         return positions, turned
+
+    def scaled(self, factor: float) -> Bvh:
+        """The same skeleton and motion with all lengths multiplied."""
+        x, y, z = np.array([joint.offset for joint in self.joints]).T * factor
+        joints = tuple(
+            replace(joint, offset=(float(x[n]), float(y[n]), float(z[n])))
+            for n, joint in enumerate(self.joints)
+        )
+        channels = [name for joint in self.joints for name in joint.channels]
+        factors = np.array([factor if name.endswith("position") else 1.0 for name in channels])
+        return replace(self, joints=joints, values=self.values * factors)
 
 
 class _Tokens:

@@ -306,6 +306,7 @@ def clean_file(
     joints: Path | None = None,
     animation: str | None = None,
     source_fps: float | None = None,
+    unit: float | None = None,
     sheet: Path | None = None,
 ) -> CleaningReport:
     """Clean a recording up into a BVH file, on this package's skeleton, in centimetres.
@@ -321,13 +322,14 @@ def clean_file(
         joints: A YAML table of our joints and the file's, for names that are not known.
         animation: Which one of a glTF file, where it holds several.
         source_fps: The rate of a recording that states none.
+        unit: Metres of the file's unit of length, where it is none of the usual ones.
         sheet: Where to draw the result as a contact sheet.
     """
     table = None if joints is None else read_joint_table(joints)
-    retargeted = read_recording(source, joints=table, animation=animation, source_fps=source_fps)
+    retargeted = read_recording(source, joints=table, animation=animation, source_fps=source_fps, unit=unit)
     report = clean(
         retargeted,
-        str(source),
+        str(source) if animation is None else f"{source}, animation {animation}",
         fps=fps,
         ends=ends,
         loop=loop,

@@ -38,11 +38,21 @@ class Edition(Struct, frozen=True):
         return plan_shots(self.stagings, self.specification.shown)
 
 
-def stage(spec: Specification, encoder: PhraseEncoder | None = None) -> list[Staging]:
+def stage(
+    spec: Specification, encoder: PhraseEncoder | None = None, *, source: str = "The plan"
+) -> list[Staging]:
     """Decide actor, options and backgrounds of every action.
 
-    Loads MiniLM, unless an encoder is given or the plan itself states all options and backgrounds.
+    Loads MiniLM, unless an encoder is given or the plan itself states all options and backgrounds. `source` names the
+    plan where it is refused.
     """
+    try:
+        return _stage(spec, encoder)
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from None
+
+
+def _stage(spec: Specification, encoder: PhraseEncoder | None) -> list[Staging]:
     cast = spec.cast
     contrasted = any(variant.background == "misaligned" for variant in spec.shown)
     labels = {action.name: action.labels for action in cast}

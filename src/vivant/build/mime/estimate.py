@@ -10,11 +10,12 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from vivant.build.mime.edition import stage
 from vivant.build.mime.jobs import count_workers, format_duration
-from vivant.build.mime.plan import Shot, Staging, plan_shots
+from vivant.build.mime.plan import Shot, plan_shots
 from vivant.build.mime.plan_file import ROLES, Specification
 from vivant.build.mime.renderers import find_renderer
-from vivant.build.mime.rendering import ActionSetup, render_shot, set_up_action
+from vivant.build.mime.rendering import ActionSetup, check_files, render_shot, set_up_action
 from vivant.build.mime.video import encode
 from vivant.core.table import Table
 
@@ -36,9 +37,14 @@ class RenderEstimate(Struct, frozen=True):
     bytes: int
 
 
-def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
-    """Count every frame; draw and encode a few of the first action to know time and size."""
-    stagings = [_sketch(spec, index) for index in range(len(spec.actions))]
+def estimate_render(spec: Specification, root: Path, source: str = "The plan") -> RenderEstimate:
+    """Count every frame; draw and encode a few of the first action to know time and size.
+
+    Whatever `render` would refuse at its start (a file, too few wrong options, no background that does not fit) is
+    refused here, too.
+    """
+    stagings = stage(spec, source=source)
+    check_files(spec, root)
     scenes = [set_up_action(spec, staging, root) for staging in stagings]
     shots = plan_shots(stagings[:1], spec.shown)
     frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
@@ -52,19 +58,6 @@ def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
         pixel = spec.samples * _CYCLES if spec.renderer == "cycles" else _WORKBENCH
         seconds += frames * pixel * spec.width * spec.height / 1e6 + videos * _START
     return RenderEstimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
-
-
-def _sketch(spec: Specification, index: int) -> Staging:
-    """Enough of an action's staging to know its motion; meanings are not asked for."""
-    action = spec.cast[index]
-    return Staging(
-        action=action.name,
-        actor=action.actor or spec.actors[index % len(spec.actors)],
-        labels=action.labels,
-        distractors=action.distractors,
-        aligned=action.background,
-        misaligned=action.misaligned or action.background,
-    )
 
 
 def _measure(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -> tuple[float, float]:

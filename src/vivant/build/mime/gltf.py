@@ -18,9 +18,9 @@ import numpy as np
 
 from vivant.build.mime.bad_frames import describe_bad
 from vivant.build.mime.bvh import Bvh
-from vivant.build.mime.recording import build_bvh
+from vivant.build.mime.recording import build_bvh, choose_animation
 from vivant.build.mime.rotation import Array, between, from_quaternion, to_quaternion, unit
-from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.errors import DataError
 
 _TYPES = {5120: "i1", 5121: "u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 _WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT4": 16}
@@ -33,7 +33,15 @@ def load_gltf(file: Path, animation: str | None = None) -> Bvh:
     """Read one animation of a glTF file; `animation` names it where there are several."""
     try:
         scene = _Scene(file)
-        return scene.read(animation)
+        return scene.read(choose_animation(file, scene.list_animations(), animation))
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"{file}: is not whole glTF ({type(error).__name__}: {error})") from None
+
+
+def list_gltf_animations(file: Path) -> tuple[str, ...]:
+    """The names of a file's animations; one without a name, or with another's, goes by its number."""
+    try:
+        return _Scene(file).list_animations()
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise DataError(f"{file}: is not whole glTF ({type(error).__name__}: {error})") from None
 
@@ -53,13 +61,13 @@ class _Scene:
             for child in node.get("children", ()):
                 self._parents[child] = index
 
-    def read(self, name: str | None) -> Bvh:
-        animation = self._choose(name)
+    def read(self, name: str) -> Bvh:
+        animation = self._document["animations"][self.list_animations().index(name)]
         order = self._order()
         channels = self._channels(animation)
         if not channels:
-            raise DataError(f"{self._file}: its animation moves no node; export it with its bones")
-        times = self._times(channels)
+            raise DataError(f"{self._file}: the animation {name} moves no node; export it with its bones")
+        times = self._times(name, channels)
         still = {index: _rest(self._nodes[index]) for index in order}
         positions, turned = self._pose(order, still, channels, times.values)
         _, turns = self._pose(order, still, {}, np.zeros(1))
@@ -72,21 +80,12 @@ class _Scene:
         bvh = build_bvh(names, parents, positions[:, columns], rotations, times.fps, str(self._file))
         return replace(bvh, notes=tuple(self._notes))
 
-    def _choose(self, name: str | None) -> dict[str, Any]:
-        animations: list[dict[str, Any]] = self._document.get("animations", [])
-        names = [str(entry.get("name", index)) for index, entry in enumerate(animations)]
-        if not animations:
-            raise DataError(f"{self._file}: it holds no animation; export it with its motion")
-        if name is not None:
-            if name not in names:
-                raise unknown_name_error(f"animation of {self._file}", name, names)
-            return animations[names.index(name)]
-        if len(animations) > 1:
-            raise UsageError(
-                f"{self._file}: it holds {len(names)} animations ({', '.join(names[:12])}); choose one with "
-                "`vivant build mime clean … --animation NAME`"
-            )
-        return animations[0]
+    def list_animations(self) -> tuple[str, ...]:
+        names: list[str] = []
+        for index, entry in enumerate(self._document.get("animations", [])):
+            name = str(entry.get("name") or index)
+            names.append(name if name not in names else f"{name} ({index})")
+        return tuple(names)
 
     def _order(self) -> list[int]:
         """The nodes, each after its parent."""
@@ -125,11 +124,11 @@ class _Scene:
         self._notes += describe_bad(str(self._file), reasons, len(keys), "keys")
         return np.delete(keys, bad), np.delete(rows, bad, axis=0).reshape(-1, values.shape[1])
 
-    def _times(self, channels: dict[tuple[int, str], _Curve]) -> _Times:
+    def _times(self, name: str, channels: dict[tuple[int, str], _Curve]) -> _Times:
         keys = np.unique(np.concatenate([curve.keys for curve in channels.values()]).round(5))
         start, end = float(keys[0]), float(keys[-1])
         if end <= start:
-            raise DataError(f"{self._file}: its animation is one pose; nothing moves")
+            raise DataError(f"{self._file}: the animation {name} is one pose; nothing moves")
         # The slowest rate whose frames hold all keys is the one that it was recorded at.
         fps = next(
             (r for r in _RATES if np.abs((keys - start) * r - np.rint((keys - start) * r)).max() < 0.02),

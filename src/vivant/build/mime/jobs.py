@@ -91,6 +91,14 @@ def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Render
     spec = edition.specification
     cast = {action.name: action for action in spec.cast}
     release = version("vivant")
+    # The moves themselves, not their name: a choreography may change within a release.
+    moves = {
+        name: hashlib.sha256(
+            msgspec.json.encode((a.seconds, a.heading, a.may_mirror, a.stance, a.moves))
+        ).hexdigest()
+        for name in {action.motion for action in spec.cast}
+        if (a := ACTIONS.get(name)) is not None
+    }
 
     def digest(path: str) -> str:
         file = root / path
@@ -107,7 +115,7 @@ def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Render
         about = {
             "vivant": release,
             "renderer": identity,
-            "motion": action.motion if action.motion in ACTIONS else digest(action.motion),
+            "motion": moves[action.motion] if action.motion in ACTIONS else digest(action.motion),
             "who": [spec.seed, shot.actor, shot.action, action.heading],
             "avatar": [shot.avatar, avatar, digest(avatar.file) if avatar and avatar.file else ""],
             "background": digest(background.file) if background else shot.scene,

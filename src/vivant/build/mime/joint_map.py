@@ -246,7 +246,10 @@ def _map_trunk(bvh: Bvh, joint_map: dict[str, int]) -> None:
     chest = joint_map.get("Chest", fork(joint_map["LeftArm"], joint_map["RightArm"]))
     spine, neck = line(chest), line(head)
     if hips not in spine or chest not in neck:
-        raise DataError(f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips")
+        raise DataError(
+            f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips; state Hips and Chest with "
+            "--joints"
+        )
     if chest != hips:
         joint_map["Chest"] = chest
         if spine.index(chest) > spine.index(hips) + 1:

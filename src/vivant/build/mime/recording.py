@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from vivant.build.mime.bvh import Bvh, BvhJoint, load_bvh
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted, retarget
 from vivant.build.mime.rotation import Array, to_euler
-from vivant.core.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 GLTF_FILES = (".glb", ".gltf", ".vrm", ".vrma")
 KEYPOINT_FILES = (".json", ".jsonl", ".csv")
@@ -32,22 +33,30 @@ def read_recording(
     joints: dict[str, str] | None = None,
     animation: str | None = None,
     source_fps: float | None = None,
+    unit: float | None = None,
 ) -> Retargeted:
     """A recording of any kind on our skeleton.
 
     Args:
         file: Its suffix tells the kind: one of MOTION_FILES. A folder of OpenPose's files is one recording.
         joints: Our joint → the file's, for names that are not known.
-        animation: Which one of a glTF file, where it holds several.
+        animation: Which one of a glTF or FBX file, where it holds several.
         source_fps: The rate of a file that states none.
+        unit: Metres of the file's unit of length, where its figure is a person's height in no usual one.
     """
     kind = ".json" if file.is_dir() else file.suffix.lower()
     if kind not in MOTION_FILES:
         raise UsageError(f"{file}: a motion is one of {', '.join(MOTION_FILES)}, not '{file.suffix}'")
-    if animation is not None and kind not in GLTF_FILES:
-        raise UsageError(f"{file}: --animation chooses one of a glTF file's; this kind of file holds one")
+    if animation is not None and kind not in (".fbx", *GLTF_FILES):
+        raise UsageError(
+            f"{file}: --animation chooses one of a glTF or FBX file's; this kind of file holds one"
+        )
     if source_fps is not None and kind not in (".npz", *KEYPOINT_FILES):
         raise UsageError(f"{file}: --source-fps is for files that state no rate; this kind states it")
+    if unit is not None and (kind in (".npz", *KEYPOINT_FILES) or unit <= 0):
+        raise UsageError(
+            f"{file}: --unit is a length in metres, above 0, for skeletons in a unit of their own"
+        )
     if kind in KEYPOINT_FILES:
         from vivant.build.mime.keypoint_motion import lift_keypoints
         from vivant.build.mime.keypoints import load_keypoints
@@ -59,7 +68,12 @@ def read_recording(
 
             return lift_keypoints(load_openpose(file, source_fps), file.name)
         return lift_keypoints(load_keypoints(file, source_fps), file.stem)
-    return retarget(_load_skeleton(file, kind, animation, source_fps), file.stem, joints)
+    skeleton = _load_skeleton(file, kind, animation, source_fps)
+    if animation is not None:
+        skeleton = replace(skeleton, source=f"{file}, animation {animation}")
+    if unit is not None:
+        skeleton = skeleton.scaled(unit)
+    return retarget(skeleton, animation or file.stem, joints)
 
 
 def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: float | None) -> Bvh:
@@ -72,12 +86,42 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
 
         return load_gltf(file, animation)
     if kind == ".fbx":
-        from dataclasses import replace
-
         from vivant.build.mime.blender.motions import convert_fbx
 
-        return replace(load_bvh(convert_fbx(file)), source=str(file))
+        converted = convert_fbx(file)
+        name = choose_animation(file, tuple(converted), animation)
+        return replace(load_bvh(converted[name]), source=str(file))
     return load_bvh(file)
+
+
+def list_animations(file: Path) -> tuple[str, ...]:
+    """The animations of a file whose kind can hold several; empty for the other kinds, which hold one motion."""
+    kind = file.suffix.lower()
+    if kind in GLTF_FILES:
+        from vivant.build.mime.gltf import list_gltf_animations
+
+        return list_gltf_animations(file)
+    if kind == ".fbx":
+        from vivant.build.mime.blender.motions import convert_fbx
+
+        return tuple(convert_fbx(file))
+    return ()
+
+
+def choose_animation(file: Path, names: tuple[str, ...], wanted: str | None) -> str:
+    """The animation of a file that is wanted, or its only one."""
+    if not names:
+        raise DataError(f"{file}: it holds no animation; export it with its motion")
+    if wanted is not None:
+        if wanted not in names:
+            raise unknown_name_error(f"animation of {file}", wanted, names)
+        return wanted
+    if len(names) > 1:
+        raise UsageError(
+            f"{file}: it holds {len(names)} animations ({', '.join(names[:12])}); choose one with "
+            "`vivant build mime clean … --animation NAME`, or name a folder in place of a .bvh file to get each"
+        )
+    return names[0]
 
 
 def build_bvh(

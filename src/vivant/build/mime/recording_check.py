@@ -106,7 +106,8 @@ def refuse_inhuman(
     if not tell_unit(stature):
         raise DataError(
             f"{bvh.source}: the figure is {stature:.4g} units tall, which is a person's height in no unit (metres, "
-            "feet, inches, centimetres …); scale the file's offsets and positions, or state its joints with --joints"
+            f"feet, inches, centimetres …); if it is a person, state the unit (--unit {STATURE / stature:.2g} makes it "
+            f"{STATURE:g} m), else its joints (--joints)"
         )
     rest = reference.positions
 

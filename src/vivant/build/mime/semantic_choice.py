@@ -93,8 +93,8 @@ def choose_distractors(
     if len(chosen) == count:
         return tuple(chosen)
     raise DataError(
-        f"Action '{action}' has only {len(chosen)} of {count} wrong options left after the {drop} nearest "
-        "labels are dropped; plan more actions, or drop fewer (`drop: 0` in the plan drops none)"
+        f"action '{action}' has only {len(chosen)} of {count} wrong options left after the {drop} nearest "
+        "labels are dropped; plan more actions, drop fewer (`drop: 0` drops none), or state its `distractors:`"
     )
 
 
@@ -119,5 +119,8 @@ def choose_misaligned(
     ranked = sorted(nearness, key=lambda scene: (nearness[scene], scene))
     far = [scene for scene in ranked[: max(1, len(ranked) // 2)] if nearness[scene] < TOO_CLOSE]
     if not far:
-        raise DataError(f"All backgrounds fit action '{action}' in some way; plan actions of other places")
+        raise DataError(
+            f"all backgrounds fit action '{action}' in some way; plan actions of other places, or state its "
+            "`misaligned:`"
+        )
     return chance.derive_generator(seed, "mime-misaligned", action).choice(far)

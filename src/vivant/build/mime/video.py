@@ -10,6 +10,8 @@ from pathlib import Path
 
 import av
 import numpy as np
+from av.container import OutputContainer
+from av.video.reformatter import Interpolation, VideoReformatter
 from PIL import Image, ImageDraw, ImageFont
 
 from vivant.build.mime.bundled_characters import make_character
@@ -24,6 +26,7 @@ from vivant.core.files import atomic_path
 from vivant.media.encoding import FrameEncoder
 from vivant.media.scan import open_media, video_stream
 
+_EXACT = Interpolation.BILINEAR | Interpolation.ACCURATE_RND | Interpolation.BITEXACT
 _GAP = 2
 """White pixels between the pictures of a sheet."""
 
@@ -63,6 +66,56 @@ def crop_centre(picture: Picture, size: tuple[int, int]) -> Picture:
     return np.asarray(Image.fromarray(cut).resize(size, Image.Resampling.LANCZOS))
 
 
+class VideoWriter:
+    """An H.264 stream of a container, the same on every processor: its bytes follow from the pictures alone.
+
+    x264 and the conversion to yuv420p choose instructions, and with them roundings, by processor unless told not to.
+    Other versions of these libraries may write other bytes.
+    """
+
+    def __init__(
+        self,
+        container: OutputContainer,
+        size: tuple[int, int],
+        rate: Fraction,
+        *,
+        crf: int,
+        preset: str,
+        seconds_between_keys: float = 10.0,
+    ) -> None:
+        self._container, self._rate = container, rate
+        self._stream = container.add_stream("libx264", rate=rate)
+        self._stream.width, self._stream.height, self._stream.pix_fmt = *size, "yuv420p"
+        # More threads would divide the work, and so the bits, otherwise on machines with other core counts.
+        self._stream.codec_context.thread_count = 1
+        self._stream.options = {
+            "crf": str(crf),
+            "preset": preset,
+            "g": str(max(1, round(seconds_between_keys * rate))),
+            "x264-params": "cpu-independent=1",
+        }
+        self._reformatter = VideoReformatter()
+        self._count = 0
+
+    def write(self, picture: Picture) -> None:
+        """Append an RGB picture."""
+        frame = self._reformatter.reformat(
+            av.VideoFrame.from_ndarray(picture, format="rgb24"),
+            format="yuv420p",
+            interpolation=_EXACT,
+            threads=1,
+        )
+        frame.pts = self._count
+        # Not the stream's own: writing the file's head changes that one.
+        frame.time_base = 1 / self._rate
+        self._container.mux(self._stream.encode(frame))
+        self._count += 1
+
+    def finish(self) -> None:
+        """Write what the encoder holds back."""
+        self._container.mux(self._stream.encode(None))
+
+
 class FullDiskError(MediaError):
     """A video did not fit on the disk: the next one will not either."""
 
@@ -94,24 +147,12 @@ def encode(
                             raise UsageError(
                                 f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
                             )
-                        stream = container.add_stream("libx264", rate=rate)
-                        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-                        # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
-                        stream.codec_context.thread_count = 1
-                        stream.options = {
-                            "crf": str(crf),
-                            "preset": preset,
-                            "g": str(max(1, round(10 * fps))),
-                        }
-                    frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-                    frame.pts = count
-                    # Not the stream's own: writing the file's head changes that one.
-                    frame.time_base = 1 / rate
-                    container.mux(stream.encode(frame))
+                        stream = VideoWriter(container, (width, height), rate, crf=crf, preset=preset)
+                    stream.write(picture)
                     count += 1
                 if stream is None:
                     raise UsageError(f"{out}: there are no frames to encode")
-                container.mux(stream.encode(None))
+                stream.finish()
             if examine is not None:
                 examine(temporary)
     except OSError as error:

@@ -115,20 +115,51 @@ def bones(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def bvh(job: dict[str, Any]) -> dict[str, Any]:
-    """The first recording of a file as BVH, all its frames."""
+    """Every animation of a file's skeleton as BVH in the job's folder, all frames of each; name → file."""
     armature = armature_of(load(job["file"]))
-    action = armature.animation_data.action if armature.animation_data else None
-    if action is None:
+    current = armature.animation_data.action if armature.animation_data else None
+    if current is None:
         raise TaskRefusedError("it holds no animation; export it with its motion")
-    first, last = (round(value) for value in action.frame_range)
+    bones = {f'pose.bones["{bone.name}"]' for bone in armature.data.bones}
+    actions = [
+        action
+        for action in bpy.data.actions
+        if action == current or any(curve.data_path.rpartition(".")[0] in bones for curve in action.fcurves)
+    ]
     bpy.ops.object.select_all(action="DESELECT")
     armature.select_set(True)
     bpy.context.view_layer.objects.active = armature
-    bpy.ops.export_anim.bvh(
-        filepath=job["out"], frame_start=first, frame_end=last, rotate_mode="NATIVE", global_scale=1.0
-    )
-    render = bpy.context.scene.render
-    return {"frames": last - first + 1, "fps": render.fps / render.fps_base}
+    made: dict[str, str] = {}
+    names = name_animations([action.name for action in actions])
+    for number, (name, action) in enumerate(zip(names, actions, strict=True)):
+        armature.animation_data.action = action
+        # From Blender 4.4 on an action moves nothing until one of its slots is chosen.
+        if getattr(armature.animation_data, "action_slot", action) is None and action.slots:
+            armature.animation_data.action_slot = action.slots[0]
+        # What an earlier animation moved and this one does not stands as at rest.
+        for bone in armature.pose.bones:
+            bone.matrix_basis.identity()
+        first, last = (round(value) for value in action.frame_range)
+        part = f"{number}.bvh"
+        bpy.ops.export_anim.bvh(
+            filepath=str(Path(job["out"]) / part),
+            frame_start=first,
+            frame_end=last,
+            rotate_mode="NATIVE",
+            global_scale=1.0,
+        )
+        made[name] = part
+    return {"animations": made}
+
+
+def name_animations(names: list[str]) -> list[str]:
+    """Blender's `Object|Take|Layer` without the parts that all of a file's animations share."""
+    parts = [name.split("|") for name in names]
+    while len(names) > 1 and all(len(each) > 1 and each[0] == parts[0][0] for each in parts):
+        parts = [each[1:] for each in parts]
+    while len(names) > 1 and all(len(each) > 1 and each[-1] == parts[0][-1] for each in parts):
+        parts = [each[:-1] for each in parts]
+    return ["|".join(each) for each in parts]
 
 
 # ── rendering ────────────────────────────────────────────────────────────────────────────────────
