@@ -339,20 +339,24 @@ def test_text_of_a_sample_without_a_record_is_shown(tmp_path: Path) -> None:
 
 
 def test_a_sample_says_how_its_video_was_given(tmp_path: Path) -> None:
-    samples = choice_samples(2)
+    samples = choice_samples(3)
     uses = (
         MediaUse("video", "v.mp4", times=(0.0, 0.5), shown_as="video", fps=2.0, size=(160, 120)),
         MediaUse("video", "w.mp4", shown_as="file", note="the server chooses the frames"),
+        MediaUse("video", "x.mp4"),
     )
     records = [
-        msgspec.structs.replace(record, media=(use,))
-        for record, use in zip(make_records(samples, [Reply(text="B")] * 2), uses, strict=True)
+        msgspec.structs.replace(record, media=(use,), cached=use.path == "x.mp4")
+        for record, use in zip(make_records(samples, [Reply(text="B")] * 3), uses, strict=True)
     ]
     write_run(tmp_path / "run", samples, records)
     with run_viewer(tmp_path) as address:
-        pages = [get(f"{address}/run/run/sample?{key(f'jsonl/made/q{n}')}")[1] for n in range(2)]
+        pages = [get(f"{address}/run/run/sample?{key(f'jsonl/made/q{n}')}")[1] for n in range(3)]
     assert "<bdi>v.mp4</bdi>, as a video, 2 frames, 2 a second, 160 × 120</dd>" in pages[0]
     assert "<bdi>w.mp4</bdi>, as a file (the server chooses the frames)</dd>" in pages[1]
+    assert "sent whole" in pages[1]
+    assert "sent whole" not in pages[2]
+    assert "came from the cache" in pages[2]
 
 
 def test_labelled_reasoning_is_coloured_while_the_reply_is_the_same(tmp_path: Path) -> None:
