@@ -82,7 +82,7 @@ def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> Non
         folder = tmp_path / f"{workers}" / "ingest"
         for name in ("videos", "comments", "parts"):
             (folder / name).mkdir(parents=True)
-        video = {name: None for name in VIDEOS.names} | {"ref": "youtube/v", "id": "v", "platform": "youtube"}
+        video = dict.fromkeys(VIDEOS.names) | {"ref": "youtube/v", "id": "v", "platform": "youtube"}
         pq.write_table(pa.Table.from_pylist([video], VIDEOS), folder / "videos" / "part.parquet")
         for part in range(workers):
             rows = range(part, number, workers)

@@ -25,22 +25,7 @@ from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
-TABLES = (".csv", ".tsv", ".parquet")
-PACKED = (
-    ".gz",
-    ".bz2",
-    ".xz",
-    ".zst",
-    ".zip",
-    ".xlsx",
-    ".xls",
-    ".ods",
-    ".sqlite",
-    ".db",
-    ".arrow",
-    ".feather",
-    ".pkl",
-)
+TABLES = (".csv", ".tsv", ".tab", ".parquet")
 NOT_READ = "not read: "
 _THEIRS = {
     "id": "id",
@@ -75,17 +60,18 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
         add_raw_comments(video if "/" in video else f"?/{video}", [_rename_fields(fields)], (), writer)
 
 
-def ingest_table(path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
-    """Read a table that no mapping names, if its columns are known; otherwise say which it has."""
+def ingest_table(
+    path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults, unpacked: Path | None = None
+) -> None:
+    """Read a table that no mapping names, if its columns are known; otherwise say which it has.
+
+    Where the file is compressed, `unpacked` holds its content.
+    """
     source = os.path.relpath(path, media)
     reader = CrawlReader(str(path), str(media), writer, defaults)
-    if path.suffix.lower() not in TABLES:
-        reason = f"{path.suffix} files are not opened; unpack it, or export it as CSV, JSON or Parquet"
-        writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
-        return
     try:
         number = 0
-        for number, row in _iter_table(path, writer):
+        for number, row in _iter_table(unpacked or path, writer):
             if isinstance(row, DataError):
                 writer.leave(source, f"row {number}", str(row).partition(": ")[2], kind="broken row")
                 continue

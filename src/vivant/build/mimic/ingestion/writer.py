@@ -145,6 +145,14 @@ class RecordWriter:
         self._left_comments[reason] += number
         self.report.quarantine.append((ref, f"{number} comments", reason))
 
+    def cut_comments(self, source: str, reason: str, kept: int) -> None:
+        """A video whose list of comments breaks off: it stays with those that are whole, and the torn one counts."""
+        self.report.comments_in += 1
+        self._left_comments["cut off"] += 1
+        self.report.quarantine.append(
+            (source, f"comment {kept + 1}", f"{reason}; the video and {kept:,} are kept")
+        )
+
     def mend(self, source: str, item: str, problem: str) -> None:
         """A value that is taken as unknown; the record stays."""
         self.report.mended += 1
@@ -248,5 +256,5 @@ def _clean_video_texts(columns: Mapping[str, Any], anonymiser: Anonymiser) -> di
     return {
         "title": texts[:count],
         "description": texts[count : 2 * count],
-        "tags": [[text for text in (next(cleaned) for _ in row) if text] for row in tags],
+        "tags": [[text for text in (next(cleaned).lstrip("#＃") for _ in row) if text] for row in tags],
     }
