@@ -241,6 +241,36 @@ def test_comments_with_broken_values_stay_beside_those_that_are_set_aside(tmp_pa
     assert any("'lots' is no count" in reason for _, _, reason in quarantine(tmp_path))
 
 
+def test_comments_without_ids_all_stay(tmp_path: Path) -> None:
+    comments = [web_comment("", text) | {"cid": None} for text in ("one", "two", "three")]
+    same = [{"text": "nice"}, {"text": "nice"}, {"text": "well"}]
+    video = {"id": "v1", "title": "No. 1", "extractor_key": "Youtube", "comments": same}
+    take(tmp_path, item__json=web_item(), comments__json={"comments": comments}, a__info__json=video)
+    assert sorted(row["text"] for row in rows(tmp_path, "comments")) == [
+        "nice",
+        "nice",
+        "one",
+        "three",
+        "two",
+        "well",
+    ]
+    assert not quarantine(tmp_path)
+
+
+def test_a_broken_character_does_not_cost_the_file_and_a_chat_is_named(tmp_path: Path) -> None:
+    text = json.dumps([web_item(desc="Crème brûlée, señor, 今日は雨だった")], ensure_ascii=False)
+    _crawl(
+        tmp_path,
+        item__json=text.encode().replace("ñ".encode(), b"\xc3"),
+        ID__live_chat__json=b'{"replayChatItemAction": {}}\n' * 3,
+        empty__json=b"[]",
+    )
+    step = take(tmp_path)
+    assert [row["title"] for row in rows(tmp_path, "videos")] == ["Crème brûlée, se\ufffdor, 今日は雨だった"]
+    assert [source for source, _, _ in quarantine(tmp_path)] == ["ID.live_chat.json"]
+    assert (step.record.counts[0].into, step.record.counts[0].why) == (1, {})
+
+
 def test_links_that_go_in_a_circle_and_folders_without_rights(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -302,9 +302,9 @@ def _is_under_its_id(name: str, value: Any) -> bool:
 
 
 def _is_empty_page(document: Any) -> bool:
-    """Whether it is a scraper's answer that says that there is no more: {comments: null, has_more: 0}."""
+    """Whether it is a scraper's answer that says that there is no more: {comments: null, has_more: 0}, or []."""
     if not isinstance(document, Mapping):
-        return False
+        return isinstance(document, list) and not document
     if isinstance(document.get("data"), Mapping) and document["data"]:
         return _is_empty_page(document["data"])
     return any(name in document for name in _PAGES) and any(
@@ -315,4 +315,4 @@ def _is_empty_page(document: Any) -> bool:
 def _describe(node: Any) -> str:
     if isinstance(node, Mapping):
         return f" (fields {', '.join(map(str, list(node)[:8]))})" if node else " (an empty object)"
-    return f" (a {type(node).__name__})" if node != [] else " (an empty list)"
+    return f" (a {type(node).__name__})"

@@ -23,10 +23,16 @@ _AT_ONCE = 5_000
 
 
 def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
-    """The content in UTF-8, and the name of the encoding it was in. One that cannot be told: Wrong."""
+    """The content in UTF-8, and the name of the encoding it was in. One that cannot be told: Wrong.
+
+    UTF-8 with a few broken characters is that, with a sign in their places.
+    """
     try:
         return encodings.convert_to_utf8(content)
     except encodings.UnknownEncodingError as error:
+        text = content.decode("utf-8", "replace")
+        if text.count("\ufffd") <= encodings.FEW_BROKEN * sum(character > "\x7f" for character in text):
+            return text.encode(), "utf-8 with broken characters"
         raise InvalidValueError(str(error)) from error
 
 

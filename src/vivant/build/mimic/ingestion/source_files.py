@@ -17,6 +17,8 @@ from vivant.core.yaml_files import load_yaml
 
 JSON_FILES = (".json", ".jsonl", ".ndjson", ".jl")
 MAPPINGS = (".yaml", ".yml")
+_CHATS = (".live_chat.json", ".rechat.json")
+"""As yt-dlp names them."""
 READ = (*JSON_FILES, *MAPPINGS, *TABLES, *OPENED, *NOT_OPENED)
 
 
@@ -67,8 +69,12 @@ def read_file(
     """Read a file by what its name ends with; of a compressed one, its content, which the folder `unpacked` holds."""
     end = path.suffix.lower()
     inner = Path(path.stem).suffix.lower() if end in OPENED else end
-    if inner not in (*JSON_FILES, *TABLES):
+    reason = ""
+    if path.name.endswith(_CHATS):
+        reason = "a live chat, which is no comment on the video"
+    elif inner not in (*JSON_FILES, *TABLES):
         reason = f"{path.suffix} files are not opened; unpack it, or export it as CSV, JSON or Parquet"
+    if reason:
         writer.report.quarantine.append((os.path.relpath(path, media), "", f"{NOT_READ}{reason}"))
         return
     read = ingest_table if inner in TABLES else ingest_api_responses

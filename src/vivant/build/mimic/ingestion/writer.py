@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -63,6 +64,7 @@ class RecordWriter:
         self._makers: set[tuple[str, ...]] = set()
         self._creators: set[tuple[str, str, str]] = set()
         self.report = IngestReport()
+        self._tomorrow = time.time() + 86_400
 
     # ── what comes in ──
 
@@ -86,6 +88,8 @@ class RecordWriter:
         """Take a video in and return its ref."""
         if _UNSAFE.search(row.id):
             row.id = _UNSAFE.sub("_", row.id)
+        if row.uploaded is not None and row.uploaded > self._tomorrow:
+            self.note("videos are dated in the future; their dates are kept")
         self._rows.append(row)
         self.report.videos_in += 1
         self.report.videos += 1

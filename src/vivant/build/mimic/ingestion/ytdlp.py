@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from vivant.build.mimic.ingestion.raw_json import (
 )
 from vivant.build.mimic.ingestion.values import InvalidValueError, VideoRow, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.runs.settings import digest
 
 LARGE = 64 << 20
 """Bytes from which a file's comments are read piece by piece."""
@@ -284,7 +286,7 @@ def _ingest_leniently(
     if encoding != "utf-8":
         writer.note(
             f"files in {encoding.removesuffix('-sig')} with a mark"
-            if "utf" in encoding
+            if encoding in ("utf-8-sig", "utf-16", "utf-32")
             else f"files read as {encoding}"
         )
     info = parse_json_leniently(content)
@@ -343,17 +345,28 @@ def ingest_parsed_info(
     return ref, names
 
 
+def _make_id(comment: Mapping[str, Any], made: Counter[str]) -> str:
+    """An id for a comment without one, of what it says: its place would depend on the order of files.
+
+    Those that say the same are numbered.
+    """
+    name = digest([str(comment.get(field)) for field in ("text", "timestamp", "parent")])[:12]
+    made[name] += 1
+    return f"c{name}" if made[name] == 1 else f"c{name}-{made[name]}"
+
+
 def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], writer: RecordWriter) -> None:
     """Comments whose values may be of any kind: id, text, like_count, timestamp, parent, author."""
     columns: tuple[list[Any], ...] = ([], [], [], [], [])
     odd = 0
-    for number, comment in enumerate(comments, 1):
+    made: Counter[str] = Counter()
+    for comment in comments:
         if not isinstance(comment, Mapping):
             odd += 1
             continue
         try:
             body = values.parse_text(comment.get("text"))
-            name = values.parse_text(comment.get("id")) or f"c{number}"
+            name = values.parse_text(comment.get("id")) or _make_id(comment, made)
             parent = values.parse_text(comment.get("parent"))
         except InvalidValueError:
             odd += 1
