@@ -558,6 +558,29 @@ def test_yt_dlp_on_bilibili_and_douyin_and_its_lists(tmp_path: Path) -> None:
     ]
 
 
+def test_tables_of_trending_videos(tmp_path: Path) -> None:
+    video = {
+        "video_id": "abc_DEF-123",
+        "trending_date": "17.14.11",
+        "title": "Kiln at night",
+        "channel_title": "Potters",
+        "category_id": "26",
+        "publish_time": "2024-01-02T03:04:05.000Z",
+        "tags": 'kiln|"night firing"',
+        "views": 9000,
+        "likes": 12,
+        "comment_count": 3,
+        "description": "glow",
+    }
+    later = video | {"views": 9007, "tags": "[none]"}
+    other = video | {"video_id": "#NAME?"}
+    # A video is listed on each day that it was trending, and a spreadsheet took an id for a formula.
+    step = take(tmp_path, trending__csv=make_table(video, later, other))
+    (row,) = rows(tmp_path, "videos")
+    assert get(row, "views", "category", "tags") == (9007, "Howto & Style", [])
+    assert step.record.counts[0].why == {"the same video twice": 1, "an id that is none of youtube": 1}
+
+
 @pytest.mark.parametrize("kept", [1.0, 0.6])
 def test_compressed_dumps_are_read_as_far_as_they_go(kept: float, tmp_path: Path) -> None:
     crawl = tmp_path / "crawl"

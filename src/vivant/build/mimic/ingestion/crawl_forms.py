@@ -18,7 +18,12 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.mapping import MappedColumn, get_path, map_fields
 from vivant.build.mimic.ingestion import values
-from vivant.build.mimic.ingestion.platform_ids import find_id_in_name, normalise_id, read_post_id
+from vivant.build.mimic.ingestion.platform_ids import (
+    YOUTUBE_CATEGORIES,
+    find_id_in_name,
+    normalise_id,
+    read_post_id,
+)
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
@@ -174,6 +179,7 @@ class CrawlReader:
             fields["description"] = _join_mentions(fields["description"], form, record)
         row, problems = parse_row(fields)
         row.id = normalise_id(form.platform, row.id)
+        row.category = YOUTUBE_CATEGORIES.get(row.category, row.category)
         if form.ids and not re.fullmatch(form.ids, row.id):
             raise InvalidValueError(
                 f"an id that is none of {form.platform} ({row.id}); write a mapping for such records"

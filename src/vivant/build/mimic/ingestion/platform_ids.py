@@ -1,4 +1,4 @@
-"""Ids of videos as platforms write them: numbers that stand for public ids, and files that are named after them."""
+"""Ids as platforms write them: numbers that stand for public ids or categories, and files named after videos."""
 
 from __future__ import annotations
 
@@ -7,6 +7,12 @@ import lzma
 import os
 import re
 
+YOUTUBE_CATEGORIES = {
+    "1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports",
+    "18": "Short Movies", "19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs",
+    "23": "Comedy", "24": "Entertainment", "25": "News & Politics", "26": "Howto & Style", "27": "Education",
+    "28": "Science & Technology", "29": "Nonprofits & Activism",
+}  # fmt: skip
 _BVID_LETTERS = "FcwAPNKTMug3GV5Lj7EJnHpWsx4tb8haYeviqBz6rkCy12mUSDQX9RdoZf"
 _SHORTCODE_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _FILE_IDS = {

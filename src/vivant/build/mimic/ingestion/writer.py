@@ -260,5 +260,7 @@ def _clean_video_texts(columns: Mapping[str, Any], anonymiser: Anonymiser) -> di
     return {
         "title": texts[:count],
         "description": texts[count : 2 * count],
-        "tags": [[text for text in (next(cleaned).lstrip("#＃") for _ in row) if text] for row in tags],
+        "tags": [
+            [text for text in (next(cleaned).strip('"').lstrip("#＃") for _ in row) if text] for row in tags
+        ],
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info, list_comment_fields
+from vivant.build.mimic.ingestion.platform_ids import YOUTUBE_CATEGORIES
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import (
     WholePart,
@@ -20,12 +21,6 @@ from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, st
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 
-CATEGORIES = {
-    "1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports",
-    "18": "Short Movies", "19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs",
-    "23": "Comedy", "24": "Entertainment", "25": "News & Politics", "26": "Howto & Style", "27": "Education",
-    "28": "Science & Technology", "29": "Nonprofits & Activism",
-}  # fmt: skip
 _LINES = (".jsonl", ".ndjson", ".jl")
 _ADDRESS = "https://www.youtube.com/watch?v="
 
@@ -178,7 +173,7 @@ def _add_video(
         "topics": [str(topic).rsplit("/", 1)[-1].replace("_", " ") for topic in topics]
         if isinstance(topics, list)
         else None,
-        "category": CATEGORIES.get(number, number),
+        "category": YOUTUBE_CATEGORIES.get(number, number),
         "language": snippet.get("defaultAudioLanguage") or snippet.get("defaultLanguage"),
         "uploaded": snippet.get("publishedAt"),
         "duration": details.get("duration"),
