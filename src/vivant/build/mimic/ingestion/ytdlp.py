@@ -151,7 +151,8 @@ def _ingest_file(
 
 def _breaks_off(content: bytes) -> bool:
     """Whether an object in UTF-8 has no end."""
-    return content.lstrip()[:1] == b"{" and b"\0" not in content[:4] and content.rstrip()[-1:] != b"}"
+    begin, end = content[:64].lstrip(), content[-64:].rstrip()
+    return begin[:1] == b"{" and b"\0" not in begin[:4] and end[-1:] != b"}"
 
 
 def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
