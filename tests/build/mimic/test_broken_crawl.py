@@ -24,6 +24,7 @@ from tests.build.mimic.test_crawl_forms import (
 from tests.build.mimic.test_sources import thread, video
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
+from vivant.build.mimic.steps import StepError
 
 
 def _crawl(folder: Path, **files: bytes) -> None:
@@ -269,6 +270,29 @@ def test_a_broken_character_does_not_cost_the_file_and_a_chat_is_named(tmp_path:
     assert [row["title"] for row in rows(tmp_path, "videos")] == ["Crème brûlée, se\ufffdor, 今日は雨だった"]
     assert [source for source, _, _ in quarantine(tmp_path)] == ["ID.live_chat.json"]
     assert (step.record.counts[0].into, step.record.counts[0].why) == (1, {})
+
+
+def test_a_mapped_file_is_read_as_far_as_it_goes_and_a_missing_one_refused(tmp_path: Path) -> None:
+    mapping = (
+        "videos:\n  file: clips.json\n  rows: data.clips\n"
+        "  columns: {platform: {value: vimeo}, id: v, title: name}\n"
+        "comments:\n  file: said.parquet\n  columns: {video: v, text: body}\n"
+    )
+    clips = json.dumps(
+        {"data": {"clips": [{"v": 1, "name": "One"}, 5, {"name": "two"}, {"v": 3, "name": "Three"}]}}
+    )
+    _crawl(tmp_path, map__yaml=mapping.encode(), clips__json=clips[:-20].encode())
+    with pytest.raises(StepError, match=r"map\.yaml names said\.parquet, which is not beside it"):
+        take(tmp_path)
+    (tmp_path / "crawl" / "said.parquet").write_bytes(b"PAR1 and then nothing")
+    step = take(tmp_path, item__json=web_item())
+    assert {row["ref"] for row in rows(tmp_path, "videos")} == {"vimeo/1", f"tiktok/{ID}"}
+    reasons = {Path(source).name: reason for source, _, reason in quarantine(tmp_path)}
+    assert "the 1 before are kept" in reasons["clips.json"]
+    assert "not an object with fields" in reasons["clips.json, row 2"]
+    assert reasons["clips.json, row 3"] == "no id"
+    assert "cannot be read further" in reasons["said.parquet"]
+    assert sum(step.record.counts[0].why.values()) == 3
 
 
 def test_links_that_go_in_a_circle_and_folders_without_rights(

@@ -227,7 +227,7 @@ def given(work: Path, videos: list[dict[str, Any]], comments: list[dict[str, Any
 
 def test_one_short_word_does_not_settle_the_language_of_a_title(tmp_path: Path) -> None:
     """English and Portuguese have the word `a`: where it is all there is, the tags are asked."""
-    videos = [
+    videos: list[dict[str, Any]] = [
         {"id": "1", "title": "Tying a shoe", "tags": ["shoe", "how to tie it"]},
         {"id": "2", "title": "Fazendo a comida", "tags": ["comida", "receita para você"]},
         {"id": "3", "title": "Panthers vs. Lions, week 5 highlights w/ sound"},

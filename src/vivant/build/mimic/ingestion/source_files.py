@@ -12,7 +12,7 @@ from vivant.build.mimic.ingestion.tables import NOT_READ, TABLES, ingest_table
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.youtube import ingest_api_responses
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, UsageError
 from vivant.core.yaml_files import load_yaml
 
 JSON_FILES = (".json", ".jsonl", ".ndjson", ".jl")
@@ -57,8 +57,13 @@ def is_mapping(path: str) -> bool:
 
 
 def list_mapped_files(path: str) -> set[str]:
-    """The files that a mapping names, which are read by it alone."""
+    """The files that a mapping names, which are read by it alone; one that is not there is refused."""
     mapping = read_mapping(Path(path))
+    for block in (mapping.videos, mapping.comments):
+        if block and not (Path(path).parent / block.file).is_file():
+            raise UsageError(
+                f"{path} names {block.file}, which is not beside it; put it there, or correct `file`"
+            )
     blocks = (mapping.videos, mapping.comments, mapping.items)
     return {str((Path(path).parent / block.file).resolve()) for block in blocks if block}
 
