@@ -265,11 +265,14 @@ def test_a_broken_character_does_not_cost_the_file_and_a_chat_is_named(tmp_path:
         item__json=text.encode().replace("ñ".encode(), b"\xc3"),
         ID__live_chat__json=b'{"replayChatItemAction": {}}\n' * 3,
         empty__json=b"[]",
+        zeros__info__json=_info(1, 2).encode() + b"\0" * 300,
     )
     step = take(tmp_path)
-    assert [row["title"] for row in rows(tmp_path, "videos")] == ["Crème brûlée, se\ufffdor, 今日は雨だった"]
+    titles = [row["title"] for row in rows(tmp_path, "videos")]
+    assert titles == ["Crème brûlée, se\ufffdor, 今日は雨だった", "No. 1"]
     assert [source for source, _, _ in quarantine(tmp_path)] == ["ID.live_chat.json"]
-    assert (step.record.counts[0].into, step.record.counts[0].why) == (1, {})
+    assert (step.record.counts[0].into, step.record.counts[0].why) == (2, {})
+    assert step.record.counts[1].out == 2
 
 
 def test_a_mapped_file_is_read_as_far_as_it_goes_and_a_missing_one_refused(tmp_path: Path) -> None:

@@ -37,9 +37,12 @@ def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
 
 
 def parse_json_leniently(content: bytes) -> Any:
-    """JSON as Python reads it, which takes NaN and half surrogate pairs; anything else that is broken: Wrong."""
+    """JSON as Python reads it, which takes NaN and half surrogate pairs; anything else that is broken: Wrong.
+
+    Zeros at the end, which a machine that went down leaves, are none of it.
+    """
     try:
-        return json.loads(content)
+        return json.loads(content.rstrip(b"\0"))
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(_explain(content, error)) from error
 
