@@ -6,10 +6,15 @@ import codecs
 import re
 from pathlib import Path
 
-_MARKS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\0\0", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
 _ALONE = re.compile(rb"(?<![\x80-\xff])[\x80-\xff](?![\x80-\xff])")
 _HIGH = re.compile(rb"[\x80-\xff]")
-_FEW = 0.1
+FEW_BROKEN = 0.1
 """Of the characters beyond ASCII: so many may be broken in a file that is UTF-8 all the same."""
 _CHUNK = 1 << 20
 
@@ -52,7 +57,7 @@ def find_encoding(path: Path) -> str:
             content = path.read_bytes()
             text = content.decode("utf-8", "replace")
             beyond = sum(character > "\x7f" for character in text)
-            if text.count("\ufffd") <= _FEW * beyond:
+            if text.count("\ufffd") <= FEW_BROKEN * beyond:
                 return "utf-8"
             return convert_to_utf8(content)[1]
     return "utf-8"

@@ -19,7 +19,7 @@ from vivant.build.mimic.blind_guessers import GUESSERS, find_solved, guess, scor
 from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.practice_items import RankingPractice
 from vivant.build.mimic.selection import select_videos
-from vivant.build.mimic.settings import TaskSettings
+from vivant.build.mimic.settings import AuditSettings, TaskSettings
 from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.steps import StepError, read_record
 from vivant.build.mimic.tasks import make_tasks
@@ -185,6 +185,12 @@ def test_texts_on_both_sides_are_listed(tmp_path: Path) -> None:
     audit(tmp_path, asked, encoder=Words())
     overlaps = read_report(tmp_path).overlaps
     assert len(overlaps) == 40 and {one.field for one in overlaps} == {"title"}
+    assert not any("practised" in note for note in read_record(tmp_path, "audit").notes)
+    more = msgspec.structs.replace(asked, audit=AuditSettings(practice=1000))
+    audit(tmp_path, more, encoder=Words())
+    train = read_record(tmp_path, "split").counts[-1].out
+    said = f"the classifier practised on all {train} videos for training; audit.practice is 1,000"
+    assert said in read_record(tmp_path, "audit").notes
 
 
 def item(number: int, texts: tuple[str, ...], key: int) -> MimicItem:

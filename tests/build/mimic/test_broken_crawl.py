@@ -5,13 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.build.mimic.test_crawl_forms import ID, quarantine, rows, scraped, take, web_comment, web_item
+from tests.build.mimic.test_crawl_forms import (
+    ALONE,
+    ID,
+    quarantine,
+    rows,
+    scraped,
+    take,
+    web_comment,
+    web_item,
+)
 from tests.build.mimic.test_sources import thread, video
+from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
+from vivant.build.mimic.steps import StepError
 
 
 def _crawl(folder: Path, **files: bytes) -> None:
@@ -86,6 +99,86 @@ def test_of_a_video_that_is_cut_off_nothing_is_taken(tmp_path: Path) -> None:
     assert all("cut off after" in reason for _, _, reason in quarantine(tmp_path))
 
 
+def _info(number: int, comments: int) -> str:
+    said = [
+        {"id": f"c{number}.{each}", "text": f"remark {each} {{[", "like_count": each, "parent": "root"}
+        for each in range(comments)
+    ]
+    video = {"id": f"v{number}", "title": f"No. {number}", "extractor_key": "Youtube", "channel_id": "UC1"}
+    return json.dumps(video | {"comments": said})
+
+
+@pytest.mark.parametrize("large", [LARGE, 100])
+def test_a_video_that_breaks_off_inside_its_comments_stays_with_the_whole_ones(
+    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest_info, "__kwdefaults__", {"large": large})
+    text = _info(1, 40)
+    cut = text[: text.index('"c1.13"') + 20]
+    step = take(tmp_path, whole__info__json=_info(2, 3), cut__info__json=cut)
+    assert [row["id"] for row in rows(tmp_path, "videos")] == ["v1", "v2"]
+    kept = sorted(row["likes"] for row in rows(tmp_path, "comments") if row["ref"] == "youtube/v1")
+    assert kept == list(range(13))
+    assert quarantine(tmp_path) == [
+        (
+            "cut.info.json",
+            "comment 14",
+            f"cut off after {len(cut):,} bytes, inside the comments of youtube/v1; the video and 13 are kept",
+        )
+    ]
+    videos, comments = step.record.counts
+    assert (videos.into, videos.out, videos.why) == (2, 2, {})
+    assert (comments.into, comments.out, comments.why) == (17, 16, {"cut off": 1})
+
+
+def test_dumps_that_break_off_inside_comments_keep_their_last_video(tmp_path: Path) -> None:
+    listed = f"[{_info(1, 4)}, {_info(2, 5)}"
+    comments = [web_comment(f"c{each}", f"remark {each}") for each in range(3)]
+    nested = json.dumps({"itemList": [web_item(), web_item(id=str(int(ID) + 1), comments=comments)]})
+    page = json.dumps(
+        {"comments": [web_comment("p1", "one"), web_comment("p2", "two", reply_comment=comments)]}
+    )
+    take(
+        tmp_path,
+        listed__json=listed[: listed.index('"c2.3"') + 9],
+        lines__jsonl=f"{_info(3, 2)}\n{_info(4, 9)}"[:-40],
+        nested__json=nested[: nested.index('"remark 2"')],
+        page__json=page[: page.index('"remark 1"')],
+    )
+    assert len(rows(tmp_path, "videos")) == 6
+    by_video: dict[str, int] = {}
+    for row in rows(tmp_path, "comments"):
+        by_video[row["ref"]] = by_video.get(row["ref"], 0) + 1
+    assert by_video == {
+        "youtube/v1": 4,
+        "youtube/v2": 3,
+        "youtube/v3": 2,
+        "youtube/v4": 8,
+        f"tiktok/{int(ID) + 1}": 2,
+        f"tiktok/{ID}": 3,  # of the page: p1, and p2 with the answer that is whole
+    }
+    places = [(source, item) for source, item, _ in quarantine(tmp_path)]
+    assert places == [
+        ("lines.jsonl, line 2", "comment 9"),
+        ("listed.json", "comment 4"),
+        ("nested.json", "comment 3"),
+        ("page.json", "comment 2"),
+    ]
+
+
+def test_a_video_whose_name_comes_after_the_break_is_set_aside_with_both_reasons(tmp_path: Path) -> None:
+    text = json.dumps({"comments": [{"id": f"c{each}", "text": "so it is"} for each in range(9)], "id": "v1"})
+    take(tmp_path, good__info__json=_info(2, 1), cut__info__json=text[:-60])
+    assert quarantine(tmp_path) == [
+        (
+            "cut.info.json",
+            "",
+            f"cut off after {len(text) - 60} bytes (no platform; name it with `platform` in the "
+            "settings; 7 comments go with it)",
+        )
+    ]
+
+
 def test_lines_in_utf_16_as_powershell_writes_them(tmp_path: Path) -> None:
     lines = "\r\n".join([json.dumps(web_item()), '{"id": "1', json.dumps(web_item(id=str(int(ID) + 1)))])
     _crawl(tmp_path, dump__jsonl=lines.encode("utf-16"))
@@ -147,3 +240,95 @@ def test_comments_with_broken_values_stay_beside_those_that_are_set_aside(tmp_pa
     take(tmp_path, item__json=web_item(), comments__json={"comments": comments, "has_more": 0})
     assert [row["text"] for row in rows(tmp_path, "comments")] == ["one", "two"]
     assert any("'lots' is no count" in reason for _, _, reason in quarantine(tmp_path))
+
+
+def test_comments_without_ids_all_stay(tmp_path: Path) -> None:
+    comments = [web_comment("", text) | {"cid": None} for text in ("one", "two", "three")]
+    same = [{"text": "nice"}, {"text": "nice"}, {"text": "well"}]
+    video = {"id": "v1", "title": "No. 1", "extractor_key": "Youtube", "comments": same}
+    take(tmp_path, item__json=web_item(), comments__json={"comments": comments}, a__info__json=video)
+    assert sorted(row["text"] for row in rows(tmp_path, "comments")) == [
+        "nice",
+        "nice",
+        "one",
+        "three",
+        "two",
+        "well",
+    ]
+    assert not quarantine(tmp_path)
+
+
+def test_a_broken_character_does_not_cost_the_file_and_a_chat_is_named(tmp_path: Path) -> None:
+    text = json.dumps([web_item(desc="Crème brûlée, señor, 今日は雨だった")], ensure_ascii=False)
+    _crawl(
+        tmp_path,
+        item__json=text.encode().replace("ñ".encode(), b"\xc3"),
+        ID__live_chat__json=b'{"replayChatItemAction": {}}\n' * 3,
+        empty__json=b"[]",
+        zeros__info__json=_info(1, 2).encode() + b"\0" * 300,
+    )
+    step = take(tmp_path)
+    titles = [row["title"] for row in rows(tmp_path, "videos")]
+    assert titles == ["Crème brûlée, se\ufffdor, 今日は雨だった", "No. 1"]
+    assert [source for source, _, _ in quarantine(tmp_path)] == ["ID.live_chat.json"]
+    assert (step.record.counts[0].into, step.record.counts[0].why) == (2, {})
+    assert step.record.counts[1].out == 2
+
+
+def test_a_mapped_file_is_read_as_far_as_it_goes_and_a_missing_one_refused(tmp_path: Path) -> None:
+    mapping = (
+        "videos:\n  file: clips.json\n  rows: data.clips\n"
+        "  columns: {platform: {value: vimeo}, id: v, title: name}\n"
+        "comments:\n  file: said.parquet\n  columns: {video: v, text: body}\n"
+    )
+    clips = json.dumps(
+        {"data": {"clips": [{"v": 1, "name": "One"}, 5, {"name": "two"}, {"v": 3, "name": "Three"}]}}
+    )
+    _crawl(tmp_path, map__yaml=mapping.encode(), clips__json=clips[:-20].encode())
+    with pytest.raises(StepError, match=r"map\.yaml names said\.parquet, which is not beside it"):
+        take(tmp_path)
+    (tmp_path / "crawl" / "said.parquet").write_bytes(b"PAR1 and then nothing")
+    step = take(tmp_path, item__json=web_item())
+    assert {row["ref"] for row in rows(tmp_path, "videos")} == {"vimeo/1", f"tiktok/{ID}"}
+    reasons = {Path(source).name: reason for source, _, reason in quarantine(tmp_path)}
+    assert "the 1 before are kept" in reasons["clips.json"]
+    assert "not an object with fields" in reasons["clips.json, row 2"]
+    assert reasons["clips.json, row 3"] == "no id"
+    assert "cannot be read further" in reasons["said.parquet"]
+    assert sum(step.record.counts[0].why.values()) == 3
+
+
+def test_links_that_go_in_a_circle_and_folders_without_rights(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "more.JSON").write_text(json.dumps(web_item(id=str(int(ID) + 1))))
+    crawl = tmp_path / "crawl"
+    (crawl / "closed").mkdir(parents=True)
+    (crawl / "around").symlink_to(crawl)
+    (crawl / "linked").symlink_to(tmp_path / "elsewhere")
+    (crawl / "again").symlink_to(tmp_path / "elsewhere")
+    (crawl / "gone.json").symlink_to(tmp_path / "nowhere.json")
+    (crawl / "itself.json").symlink_to(crawl / "itself.json")
+    scandir = os.scandir
+
+    def refuse(path: Any) -> Any:  # rights do not hold the user that tests may run as
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    step = take(tmp_path, one__json=web_item())
+    assert [row["id"] for row in rows(tmp_path, "videos")] == [ID, str(int(ID) + 1)]
+    assert quarantine(tmp_path) == [
+        ("closed", "", "not read: the folder cannot be opened; look at its rights"),
+        ("gone.json", "", "cannot be read: No such file or directory"),
+        ("itself.json", "", "cannot be read: Too many levels of symbolic links"),
+    ]
+    assert any(note.startswith("Not read: closed.") for note in step.record.notes)
+
+
+def test_a_work_folder_inside_the_source_does_not_make_it_new(tmp_path: Path) -> None:
+    (tmp_path / "one.json").write_text(json.dumps(web_item()))
+    assert not ingest(tmp_path / "work", [tmp_path], ALONE).kept
+    assert ingest(tmp_path / "work", [tmp_path], ALONE).kept

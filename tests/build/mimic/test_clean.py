@@ -225,6 +225,19 @@ def given(work: Path, videos: list[dict[str, Any]], comments: list[dict[str, Any
             pq.write_table(pa.Table.from_pylist(values, schema), step.folder / kind / "0.parquet")
 
 
+def test_one_short_word_does_not_settle_the_language_of_a_title(tmp_path: Path) -> None:
+    """English and Portuguese have the word `a`: where it is all there is, the tags are asked."""
+    videos: list[dict[str, Any]] = [
+        {"id": "1", "title": "Tying a shoe", "tags": ["shoe", "how to tie it"]},
+        {"id": "2", "title": "Fazendo a comida", "tags": ["comida", "receita para você"]},
+        {"id": "3", "title": "Panthers vs. Lions, week 5 highlights w/ sound"},
+    ]
+    given(tmp_path, videos, [])
+    clean(tmp_path, PipelineSettings(workers=1, clean=CleanSettings(fewest_comments=0)))
+    rows = read(tmp_path, "clean", "videos").sort("id")
+    assert rows["language"].to_list() == ["en", "pt", "en"]
+
+
 def test_of_the_same_words_the_most_liked_stays(tmp_path: Path) -> None:
     texts = [
         ("great video", 1), ("Great video!!!", 9), ("GREAT VIDEO 😂", None), ("other", 0),

@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from vivant.build.mimic.ingestion import ingest
-from vivant.build.mimic.ingestion.crawl_forms import load_forms, make_bvid
+from vivant.build.mimic.ingestion.crawl_forms import load_forms
+from vivant.build.mimic.ingestion.platform_ids import make_bvid, make_shortcode
 from vivant.build.mimic.ingestion.values import (
     InvalidValueError,
     VideoRow,
@@ -526,6 +527,7 @@ def test_bilibili_and_shorts(tmp_path: Path) -> None:
         ("bilibili/BV17x411w7KC", "101", "100"),
     ]
     assert make_bvid(111298867365120) == "BV1L9Uoa9EUx"
+    assert make_shortcode(482584233761418119) == "aye83DjauH"
 
 
 def test_tables_in_a_folder_are_read_or_named(tmp_path: Path) -> None:
@@ -541,17 +543,17 @@ def test_tables_in_a_folder_are_read_or_named(tmp_path: Path) -> None:
         settings__yaml="seed: 3\n",
         clips__csv=clips,
         people__csv="who,age\nx,3\n",
-        dump__jsonl__gz="",
+        dump__zip="",
         one__json=web_item(),
     )
     five = next(row for row in rows(tmp_path, "videos") if row["id"] == "5")
     assert (five["tags"], five["likes"]) == (["a", "b"], None)
     reasons = {source: reason for source, _, reason in quarantine(tmp_path)}
     assert "its columns (who, age) fit no known form" in reasons["people.csv"]
-    assert "unpack it" in reasons["dump.jsonl.gz"]
+    assert "unpack it" in reasons["dump.zip"]
     assert "clips.csv" not in reasons
     (note,) = step.record.notes
-    assert note.startswith("Not read: dump.jsonl.gz, people.csv. ")
+    assert note.startswith("Not read: dump.zip, people.csv. ")
     assert step.record.counts[0].into == 2
 
 
@@ -638,7 +640,7 @@ def test_forms_name_fields_that_exist() -> None:
     forms = load_forms()
     for form in forms.videos:
         assert set(form.columns) <= set(VideoRow.__struct_fields__), form.name
-        assert {"id", "uploader", "views", "likes"} <= set(form.columns), form.name
+        assert {"id", "uploader", "likes"} <= set(form.columns), form.name
     for form in forms.comments:
         assert set(form.columns) <= {"id", "video", "author", "text", "likes", "time", "reply_to"}, form.name
         assert isinstance(form.columns["id"], str), form.name

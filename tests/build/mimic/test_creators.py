@@ -13,9 +13,15 @@ from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.creator_links import MOST_SHARING
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.selection import select_videos
-from vivant.build.mimic.settings import CleanSettings, PipelineSettings, SelectSettings, SplitSettings
+from vivant.build.mimic.settings import (
+    AuditSettings,
+    CleanSettings,
+    PipelineSettings,
+    SelectSettings,
+    SplitSettings,
+)
 from vivant.build.mimic.split import split_videos
-from vivant.build.mimic.steps import StepError
+from vivant.build.mimic.steps import StepError, read_record
 
 CHOSEN = {
     "clean": CleanSettings(fewest_comments=1),
@@ -103,19 +109,38 @@ def test_creators_on_another_platform_leave_training(crawl: Path, tmp_path: Path
     assert proof["creators"]["linked"] and proof["creators"]["shared"] == 0
     assert proof["creators"]["groups"] == 3
     text = (tmp_path / "work" / "split" / "proof.md").read_text()
+    assert "| creators (uploaders linked across platforms) | 6 | 9 | 0 | 3 |" in text
     assert "3 have several uploaders" in text and "Accounts that share nothing are not covered" in text
 
 
 def test_by_default_uploaders_count_one_by_one_and_the_proof_says_so(crawl: Path, tmp_path: Path) -> None:
     parts, proof = build(tmp_path / "work", crawl, SplitSettings())
     assert parts["Ti0020"] == parts["Ti0021"] == parts["Ti0022"] == "train"
-    assert proof["creators"]["shared"] == 3 and proof["creators"]["bench"] == 6
+    assert proof["creators"]["shared"] == 3 and proof["creators"]["parts"]["bench"] == 6
     text = (tmp_path / "work" / "split" / "proof.md").read_text()
     assert "3 of 6 of the benchmark seem to train under another account" in text
+    assert "| creators (uploaders linked across platforms, not kept apart) | 6 | 12 | 3 | 0 |" in text
+    assert "some creators with several accounts are" in text
     assert "FEW FOR TRAINING" not in text
     notes = " ".join(json.loads((tmp_path / "work" / "split" / "step.json").read_text())["notes"])
-    assert "FEW FOR TRAINING: 12 videos, fewer than the audit practises on (audit.practice, 4,000)" in notes
-    assert "raise select.per_uploader" in notes
+    assert (
+        "FEW FOR TRAINING: 12 videos, fewer than the 4,000 the audit is to practise on (audit.practice)"
+        in notes
+    )
+    assert "No setting that was tried on this crawl leaves 4,000" in notes
+    assert "set audit.practice: 12" in notes
+
+
+def test_few_for_training_names_the_linked_creators_as_one_remedy(crawl: Path, tmp_path: Path) -> None:
+    across = SplitSettings(creators="across platforms")
+    chosen = PipelineSettings(**CHOSEN, split=across, audit=AuditSettings(practice=12))  # type: ignore[arg-type]
+    build(tmp_path / "work", crawl, across)
+    split_videos(tmp_path / "work", chosen, force=True)
+    (note,) = [note for note in read_record(tmp_path / "work", "split").notes if note.startswith("FEW")]
+    assert "9 videos, fewer than the 12 the audit is to practise on" in note
+    assert (
+        "split.creators: by platform (who has accounts on several is then not kept apart) leaves 12" in note
+    )
 
 
 def test_names_stay_out_of_what_is_written(crawl: Path, tmp_path: Path) -> None:

@@ -7,8 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from vivant.build.mimic.ingestion.consolidation import consolidate
+from vivant.build.mimic.ingestion.writer import IngestReport
+from vivant.build.mimic.schema import COMMENTS, VIDEOS
 from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
 
@@ -66,6 +71,34 @@ def test_the_same_crawl_gives_the_same_bytes(tmp_path: Path) -> None:
     first, second = (_read_files(tmp_path / name) for name in ("one", "two"))
     assert first.keys() == second.keys() and len(first) > 20
     assert [name for name in first if first[name] != second[name]] == []
+
+
+@pytest.mark.slow
+def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> None:
+    """DuckDB hands rows over in pieces whose size depends on its threads, and pages of Parquet end with them."""
+    number = 190_000
+    written: list[bytes] = []
+    for workers in (1, 3):
+        folder = tmp_path / f"{workers}" / "ingest"
+        for name in ("videos", "comments", "parts"):
+            (folder / name).mkdir(parents=True)
+        video = dict.fromkeys(VIDEOS.names) | {"ref": "youtube/v", "id": "v", "platform": "youtube"}
+        pq.write_table(pa.Table.from_pylist([video], VIDEOS), folder / "videos" / "part.parquet")
+        for part in range(workers):
+            rows = range(part, number, workers)
+            columns = [
+                ["youtube/v"] * len(rows),
+                [f"c{row}" for row in rows],
+                [f"{row * row} is the square of {row}, as everybody under this video knows" for row in rows],
+                [row % 7 or None for row in rows],
+                pa.array(rows, pa.timestamp("us")),
+                [""] * len(rows),
+            ]
+            pq.write_table(pa.table(columns, COMMENTS), folder / "comments" / f"{part}.parquet")
+        report = IngestReport(videos=1, videos_in=1, comments=number, comments_in=number)
+        consolidate(folder, [report], memory="1GB", workers=workers)
+        written.append((folder / "comments" / "settled.parquet").read_bytes())
+    assert written[0] == written[1]
 
 
 def _read_files(work: Path) -> dict[str, bytes]:

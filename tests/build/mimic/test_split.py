@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.support.mimic_build_kit import settings, thread, video, write_clean
 from vivant.build.mimic.selection import select_videos
-from vivant.build.mimic.settings import PipelineSettings, SelectSettings, SplitSettings
+from vivant.build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings, SplitSettings
 from vivant.build.mimic.split import PROOF, SplitProof, split_videos
 from vivant.build.mimic.steps import StepError, read_record
 
@@ -87,6 +88,23 @@ def test_no_training_data_left_is_an_error(tmp_path: Path) -> None:
     every = settings(select=SelectSettings(target=60, top={"*": 1.0}, giant=1.0))
     with pytest.raises(StepError, match=r"^split: nothing is left for training.*select\.target"):
         run(tmp_path, videos, every)
+
+
+def test_few_for_training_names_settings_that_do(tmp_path: Path) -> None:
+    videos = [video(n, uploader=f"u{n // 15}", views=1000 * n + 1) for n in range(600)]
+    alone = SelectSettings(target=30, top={"*": 1.0}, per_uploader=1)
+    few = settings(select=alone, audit=AuditSettings(practice=250))
+    parts = run(tmp_path / "few", videos, few)
+    (note,) = [note for note in read_record(tmp_path / "few", "split").notes if note.startswith("FEW")]
+    assert f"{len(parts['train'])} videos, fewer than the 250 the audit is to practise on" in note
+    remedies = re.findall(r"select\.(\w+): (\d+) leaves (\d+)", note)
+    assert [name for name, _, _ in remedies] == ["target", "per_uploader"]
+    for name, value, left in remedies:
+        changed = msgspec.structs.replace(
+            few, select=msgspec.structs.replace(few.select, **{name: int(value)})
+        )
+        assert len(run(tmp_path / name, videos, changed)["train"]) == int(left) >= 250
+        assert not any(note.startswith("FEW") for note in read_record(tmp_path / name, "split").notes)
 
 
 def test_a_second_run_changes_nothing_and_a_new_selection_does(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from vivant.build.mimic.settings import TopicSettings
 from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.steps import StepError
 from vivant.build.mimic.tasks import make_tasks
-from vivant.build.mimic.topic_clusters import split_terms
+from vivant.build.mimic.topic_clusters import VideoWords, group_videos, split_terms
 from vivant.build.mimic.topic_names import parse_name
 from vivant.build.mimic.topics import make_topics, needs_topics, read_topics
 from vivant.core.errors import VivantError
@@ -49,6 +49,30 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     videos = [bare(number) for number in range(320)]
     write_clean(work, videos, [c for v in videos for c in thread(v, 104)])
     return work
+
+
+def test_a_channel_is_no_topic_and_gives_none_its_name() -> None:
+    def make(number: int, words: str, uploader: str) -> VideoWords:
+        return VideoWords(
+            f"youtube/{number}", f"{words} {number}", [*words.split(), f"{uploader}tv"], "", uploader
+        )
+
+    subjects = (
+        "glaze kiln",
+        "sail mast",
+        "dough oven",
+        "chess rook",
+        "tent trail",
+        "guitar chord",
+        "snow ski",
+        "bee hive",
+    )
+    shared = [make(number, subjects[number % 8], f"maker{number % 5}") for number in range(96)]
+    series = [make(100 + number, "gadget trial", "onlyone") for number in range(12)]
+    groups = group_videos([*shared, *series], TopicSettings(), seed=0)
+    names = {term for group in groups for term in group.terms[:2]}
+    assert names == {term for subject in subjects for term in subject.split()}
+    assert {row for group in groups for row in group.members} == set(range(96))
 
 
 def test_videos_on_one_subject_get_one_topic_named_by_its_words(world: Path) -> None:

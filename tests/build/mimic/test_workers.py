@@ -13,6 +13,7 @@ import pytest
 
 import vivant.build.mimic.cleaning as cleaning
 import vivant.build.mimic.ingestion as taking_in
+from vivant.build.mimic.database import connect
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
@@ -80,3 +81,19 @@ def _until(found: object, patience: float = 60.0) -> int:
             return int(value)
         time.sleep(0.1)
     raise AssertionError("waited in vain")
+
+
+def test_what_a_killed_process_spilled_is_deleted_and_what_another_needs_is_not(tmp_path: Path) -> None:
+    dies = (
+        "import os, sys; from pathlib import Path; from vivant.build.mimic.database import connect\n"
+        "with connect(Path(sys.argv[1])):\n    os._exit(9)"
+    )
+    assert subprocess.run([sys.executable, "-c", dies, str(tmp_path)], check=False).returncode == 9
+    (abandoned,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    with connect(tmp_path) as first:
+        (own,) = (path for path in tmp_path.iterdir() if path.is_dir())
+        assert own != abandoned
+        with connect(tmp_path):
+            assert own.is_dir() and len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
+        assert first.execute("SELECT 1").fetchall() == [(1,)]
+    assert not list(tmp_path.iterdir())

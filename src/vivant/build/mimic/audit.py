@@ -34,7 +34,7 @@ from vivant.build.mimic.distributions import draw_distributions
 from vivant.build.mimic.items import ItemMaker
 from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.overlap import TextOverlap, find_overlaps
-from vivant.build.mimic.practice_items import RankingPractice, make_practice_items
+from vivant.build.mimic.practice_items import RankingPractice, make_practice_items, sample_practice
 from vivant.build.mimic.rank_matching import VARIANT, PopularityScores, RankMatcher
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -109,6 +109,11 @@ def audit(
     with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=4, force=force) as step:
         if not step.done:
             _audit(work, settings, progress, step, redraw, drop, VectorStore(work, progress, encoder))
+            practised, asked = len(sample_practice(work, settings)), settings.audit.practice
+            if practised < asked:
+                step.note(
+                    f"the classifier practised on all {practised:,} videos for training; audit.practice is {asked:,}"
+                )
     return step
 
 

@@ -30,7 +30,7 @@ def make_practice_items(
     """
     tasks = tuple(task for task in settings.tasks.tasks if task != OWN)
     others = msgspec.structs.replace(settings, tasks=msgspec.structs.replace(settings.tasks, tasks=tasks))
-    return _make_items(work, others, _sample_practice(work, settings), progress) if tasks else {}
+    return _make_items(work, others, sample_practice(work, settings), progress) if tasks else {}
 
 
 class RankingPractice:
@@ -64,7 +64,8 @@ class RankingPractice:
         return self._judging.make(OWN, 0, matcher).items
 
 
-def _sample_practice(work: Path, settings: PipelineSettings) -> list[str]:
+def sample_practice(work: Path, settings: PipelineSettings) -> list[str]:
+    """The videos of the train split that are practised on: as many as asked for, or all there are."""
     return sample_ids(_list_train_refs(work, settings), settings.audit.practice, settings.seed, "practice")
 
 

@@ -17,6 +17,7 @@ from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.selection import CHOSEN, GIANT
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.training_remedies import suggest_remedy
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.table import Table, to_markdown
 
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 STEP = "split"
 BENCH, TRAIN, OUT = "bench", "train", "out"
 PROOF = "proof.json"
-_MORE_TRAINING = (
-    "lower select.target, raise select.per_uploader (fewer uploaders are taken then), or bring more of them"
-)
+_BUT_CREATORS = "Split: no video, re-upload or uploader is in both; some creators with several accounts are"
 
 
 class CreatorProof(Struct, frozen=True, kw_only=True):
@@ -46,8 +45,8 @@ class CreatorProof(Struct, frozen=True, kw_only=True):
     """Keys that too many share, which linked nobody."""
     shared: int
     """Creators on both sides."""
-    bench: int
-    """Creators in the benchmark."""
+    parts: dict[str, int]
+    """Creators of bench, train and out."""
 
     def describe(self) -> str:
         """What the proof covers."""
@@ -60,9 +59,9 @@ class CreatorProof(Struct, frozen=True, kw_only=True):
                 "keys that many share linked nobody). Accounts that share nothing are not covered"
             )
         return (
-            f"creators: uploaders count one by one. {self.shared:,} of {self.bench:,} of the benchmark seem to train "
-            "under another account (same name, handle or linked profile): split.creators: across platforms "
-            "leaves them out"
+            f"creators: uploaders count one by one. {self.shared:,} of {self.parts.get(BENCH, 0):,} of the benchmark "
+            "seem to train under another account (same name, handle or linked profile): split.creators: across "
+            "platforms leaves them out"
         )
 
 
@@ -94,7 +93,7 @@ def split_videos(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Part the videos; writes `videos.parquet` (ref, part, why), `proof.json` and `proof.md`."""
-    with begin_step(work, STEP, ["clean", "select"], settings.split, version=2, force=force) as step:
+    with begin_step(work, STEP, ["clean", "select"], settings.split, version=3, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 1, "parting videos")
@@ -108,7 +107,12 @@ def split_videos(
                 _register_creators(connection, links, across)
                 _assign_parts(connection, work, step, trust=settings.split.unknown_uploaders == "train")
                 proof = prove_split(connection, step.folder / "videos.parquet", links, across)
-                _finish(step, proof, _count_left_out(connection), settings)
+                left_out = _count_left_out(connection)
+                bench, train = (proof.videos.get(part, 0) for part in (BENCH, TRAIN))
+                remedy = ""
+                if train < max(bench, settings.audit.practice):
+                    remedy = suggest_remedy(connection, work, settings, bench, train)
+                _finish(step, proof, left_out, settings, remedy)
     return step
 
 
@@ -202,7 +206,7 @@ def prove_split(
             by=links.kinds if links else {},
             common=links.common if links else 0,
             shared=shared("creator", "creator <> ''"),
-            bench=per_part("count(DISTINCT creator)", "creator <> ''").get(BENCH, 0),
+            parts=per_part("count(DISTINCT creator)", "creator <> ''"),
         ),
         unknown_uploaders=per_part("count(*)", f"uploader = '' AND {sides}"),
         digests={
@@ -222,13 +226,15 @@ def _query_value(connection: DuckDBPyConnection, query: str) -> Any:
     return row[0]
 
 
-def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int], settings: PipelineSettings) -> None:
+def _finish(
+    step: BuildStep, proof: SplitProof, left_out: dict[str, int], settings: PipelineSettings, remedy: str
+) -> None:
     if any(proof.shared.values()) or (proof.creators.linked and proof.creators.shared):
         raise ValueError(f"the two sides share {proof.shared}, creators {proof.creators.shared}")
     if not proof.videos.get(TRAIN):
         raise step.fail(
             "nothing is left for training: every other video shares an uploader or a near-duplicate with the "
-            f"benchmark; {_MORE_TRAINING}"
+            f"benchmark. {remedy}"
         )
     (step.folder / PROOF).write_bytes(msgspec.json.format(msgspec.json.encode(proof), indent=1) + b"\n")
     (step.folder / "proof.md").write_text(to_markdown(format_proof(proof)), encoding="utf-8")
@@ -238,16 +244,14 @@ def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int], settin
     step.count("videos for training", out=train)
     for sentence in format_proof(proof).notes:
         step.note(sentence)
-    if train < max(bench, settings.audit.practice):
-        lost = "None was left out by the split: the crawl is small. "
+    if remedy:
+        lost = "None was left out by the split: the crawl is small"
         if left_out:
             reason, number = max(left_out.items(), key=lambda entry: (entry[1], entry[0]))
-            lost = f"Most were lost to: {reason} ({number:,}). "
-        practice = f"the audit practises on (audit.practice, {settings.audit.practice:,})"
-        step.note(
-            f"FEW FOR TRAINING: {train:,} videos, fewer than {'the benchmark has' if train < bench else practice}. "
-            f"{lost}{_MORE_TRAINING[0].upper()}{_MORE_TRAINING[1:]}"
-        )
+            lost = f"Most were lost to: {reason} ({number:,})"
+        practice = f"the {settings.audit.practice:,} the audit is to practise on (audit.practice)"
+        fewer = f"the {bench:,} of the benchmark" if train < bench else practice
+        step.note(f"FEW FOR TRAINING: {train:,} videos, fewer than {fewer}. {lost}. {remedy}")
 
 
 def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:
@@ -259,13 +263,18 @@ def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:
 
 def format_proof(proof: SplitProof) -> Table:
     """The proof for people."""
+    creators = proof.creators
+    rows = [
+        ("videos", proof.videos, proof.shared["videos"]),
+        ("near-duplicate groups (re-uploads)", proof.groups, proof.shared["near-duplicate groups"]),
+        ("uploaders (creators on one platform)", proof.uploaders, proof.shared["uploaders"]),
+    ]
+    if creators.known:
+        kept = "" if creators.linked else ", not kept apart"
+        rows.append((f"creators (uploaders linked across platforms{kept})", creators.parts, creators.shared))
     body = tuple(
-        (what, numbers.get(BENCH, 0), numbers.get(TRAIN, 0), proof.shared[what], numbers.get(OUT, 0))
-        for what, numbers in (
-            ("videos", proof.videos),
-            ("uploaders", proof.uploaders),
-            ("near-duplicate groups", proof.groups),
-        )
+        (what, numbers.get(BENCH, 0), numbers.get(TRAIN, 0), shared, numbers.get(OUT, 0))
+        for what, numbers, shared in rows
     )
     notes = [f"SHA-256 of the sorted names, {part}: {digest}" for part, digest in proof.digests.items()]
     notes.append(proof.creators.describe())
@@ -280,7 +289,7 @@ def format_proof(proof: SplitProof) -> Table:
         if share > 0.05
     ]
     return Table(
-        title="Split: nothing is in both",
+        title="Split: nothing is in both" if creators.linked or not creators.shared else _BUT_CREATORS,
         columns=("what", "bench", "train", "in both", "left out"),
         body=body,
         notes=tuple(notes),

@@ -221,22 +221,37 @@ def _fingerprint(work: Path, name: str, source: str | Path) -> str:
         return read_record(work, source).fingerprint
     if not source.exists():
         raise StepError(f"{name}: {source} does not exist")
-    return digest([(p, s, t) for p, s, t in sorted(_list_files(source))])
+    return digest([(p, s, t) for p, s, t in sorted(_list_files(source, work))])
 
 
-def _list_files(source: Path) -> Iterator[tuple[str, int, int]]:
-    """Path, size and time of change of every file: a million files are listed, not read."""
+def _list_files(source: Path, work: Path) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of change of every file: a million files are listed, not read.
+
+    What the steps write is left out, where the work folder lies in the source. A folder that cannot be opened stands
+    for itself, and one behind a link is listed once.
+    """
     if source.is_file():
         status = source.stat()
         yield source.name, status.st_size, status.st_mtime_ns
         return
-    folders = [source]
+    folders = [str(source)]
     start = len(str(source)) + 1
+    seen = {os.path.realpath(source), os.path.realpath(work)}
     while folders:
-        with os.scandir(folders.pop()) as entries:
+        folder = folders.pop()
+        try:
+            listed = os.scandir(folder)
+        except OSError:
+            yield folder[start:], -1, 0
+            continue
+        with listed as entries:
             for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
+                linked = entry.is_symlink()
+                if Path(entry.path).is_dir() if linked else entry.is_dir():
+                    own = os.path.realpath(entry.path) if linked or entry.name == work.name else ""
+                    if own not in seen:
+                        folders.append(entry.path)
+                        seen |= {own} - {""}
                 else:
                     status = entry.stat(follow_symlinks=False)
                     yield entry.path[start:], status.st_size, status.st_mtime_ns

@@ -10,6 +10,12 @@ from msgspec import Struct
 from vivant.build.mimic.settings import SelectSettings
 
 Stratum = tuple[str, str, str]
+_COPY = "near-duplicate of one with a higher score"
+_ENOUGH = "its uploader has enough videos in"
+_PLACES = "its stratum has its places"
+_RARE = "too few in its language"
+LATER_REASONS = (_COPY, _ENOUGH, _PLACES, _RARE)
+"""Why videos that might have been chosen were not; a reason may go on after these words."""
 
 
 class VideoCandidate(Struct, frozen=True, kw_only=True):
@@ -49,7 +55,7 @@ def choose_videos(
             quotas[candidate.stratum] -= 1
             chosen.append(candidate)
         else:
-            why[candidate.ref] = "its stratum has its places"
+            why[candidate.ref] = _PLACES
     return chosen, why
 
 
@@ -58,7 +64,7 @@ def _drop_near_duplicates(ordered: Sequence[VideoCandidate], why: dict[str, str]
     chosen = []
     for candidate in ordered:
         if candidate.dup_group is not None and candidate.dup_group in groups:
-            why[candidate.ref] = "near-duplicate of one with a higher score"
+            why[candidate.ref] = _COPY
             continue
         if candidate.dup_group is not None:
             groups.add(candidate.dup_group)
@@ -74,7 +80,7 @@ def _limit_uploaders(
     for candidate in ordered:
         taken[candidate.uploader] += 1
         if candidate.uploader and taken[candidate.uploader] > most:
-            why[candidate.ref] = "its uploader has enough videos in"
+            why[candidate.ref] = _ENOUGH
         else:
             chosen.append(candidate)
     return chosen
@@ -86,7 +92,7 @@ def _drop_rare_languages(
     speakers = Counter(c.language for c in ordered)
     for candidate in ordered:
         if speakers[candidate.language] < fewest:
-            why[candidate.ref] = f"too few in its language ({candidate.language or 'unknown'})"
+            why[candidate.ref] = f"{_RARE} ({candidate.language or 'unknown'})"
     return [c for c in ordered if speakers[c.language] >= fewest]
 
 

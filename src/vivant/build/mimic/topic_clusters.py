@@ -31,6 +31,10 @@ _CHARACTERS = 400
 _TERMS = 8000
 """Largest vocabulary."""
 _RAREST = 3
+_FEWEST_UPLOADERS = 2
+"""A term of one uploader alone is the name of a channel or a series, and no topic; nor is a group of one uploader."""
+_HELD_TOGETHER = 0.6
+"""So many of a group's videos must have a term of its name, or it is a group of what was left over."""
 _COMMONEST = 0.15
 """A term of more than this share of a language's videos says nothing of a topic."""
 _ROUNDS = 30
@@ -52,6 +56,8 @@ class VideoWords(Struct, frozen=True):
     title: str
     tags: Sequence[str]
     description: str
+    uploader: str = ""
+    """Nothing where it is not known."""
 
 
 class TermGroup(Struct, frozen=True, kw_only=True):
@@ -83,7 +89,7 @@ class TermMatrix(Struct, frozen=True):
         result = np.zeros((len(chosen), len(centres)))
         for begin in range(0, len(chosen), _CHUNK):
             part = chosen[begin : begin + _CHUNK]
-            entries, owner = self._select(part)
+            entries, owner = self.select(part)
             products = centres[:, self.terms[entries]] * self.weights[entries]
             filled, first = np.unique(owner, return_index=True)
             if len(filled):
@@ -98,7 +104,8 @@ class TermMatrix(Struct, frozen=True):
         sums = np.bincount(flat, self.weights[kept], number * len(self.vocabulary)).astype(np.float64)
         return sums.reshape(number, len(self.vocabulary))
 
-    def _select(self, rows: Indices) -> tuple[Indices, Indices]:
+    def select(self, rows: Indices) -> tuple[Indices, Indices]:
+        """The places of the terms of some texts, and whose of these each is."""
         counts = self.starts[rows + 1] - self.starts[rows]
         begin = np.cumsum(counts) - counts
         entries = np.arange(int(counts.sum())) - np.repeat(begin - self.starts[rows], counts)
@@ -169,7 +176,7 @@ def group_videos(
         if len(members) >= settings.fewest:
             order = members[np.lexsort((members, -np.round(similarity[members], 9)))]
             groups.append((group, order))
-    terms = _name_groups(matrix, [members for _, members in groups])
+    terms = _name_groups(matrix, [members for _, members in groups], _find_shared_terms(matrix, videos))
     result = [
         TermGroup(
             terms=names,
@@ -177,9 +184,20 @@ def group_videos(
             similarity=tuple(float(similarity[row]) for row in members),
         )
         for names, (_, members) in zip(terms, groups, strict=True)
-        if names
+        if names and _holds_together(matrix, videos, members, names[: settings.terms])
     ]
     return sorted(result, key=lambda group: (-len(group.members), group.terms))
+
+
+def _holds_together(
+    matrix: TermMatrix, videos: Sequence[VideoWords], members: Indices, name: Sequence[str]
+) -> bool:
+    """Whether a group is a topic: of several uploaders, and most of its videos have a term of its name."""
+    uploaders = {videos[row].uploader or videos[row].ref for row in members}
+    named = [place for place, term in enumerate(matrix.vocabulary) if term in name]
+    entries, owner = matrix.select(members)
+    having = np.unique(owner[np.isin(matrix.terms[entries], named)])
+    return len(uploaders) >= _FEWEST_UPLOADERS and len(having) >= _HELD_TOGETHER * len(members)
 
 
 def _sample_rows(usable: Indices, videos: Sequence[VideoWords], most: int, seed: int) -> Indices:
@@ -265,14 +283,27 @@ def _assign(matrix: TermMatrix, centres: Floats) -> tuple[Indices, Floats]:
     return nearest, scores[np.arange(len(matrix)), nearest]
 
 
-def _name_groups(matrix: TermMatrix, groups: Sequence[Indices]) -> list[tuple[str, ...]]:
-    """The most telling terms of each group: frequent in it, and found in few others."""
+def _find_shared_terms(matrix: TermMatrix, videos: Sequence[VideoWords]) -> NDArray[np.bool_]:
+    """Which terms several uploaders use; one who is not known counts as somebody else each time."""
+    numbers: dict[str, int] = {}
+    uploaders = [numbers.setdefault(video.uploader or video.ref, len(numbers)) for video in videos]
+    owner = np.repeat(np.array(uploaders, np.int64), np.diff(matrix.starts))
+    lowest, highest = np.full(len(matrix.vocabulary), len(numbers)), np.full(len(matrix.vocabulary), -1)
+    np.minimum.at(lowest, matrix.terms, owner)
+    np.maximum.at(highest, matrix.terms, owner)
+    return lowest < highest
+
+
+def _name_groups(
+    matrix: TermMatrix, groups: Sequence[Indices], usable: NDArray[np.bool_]
+) -> list[tuple[str, ...]]:
+    """The most telling terms of each group: `usable`, frequent in it, and found in few others."""
     owner = np.full(len(matrix), -1, np.int64)
     for number, members in enumerate(groups):
         owner[members] = number
     sums = matrix.sum_groups(owner, len(groups)) if groups else np.zeros((0, len(matrix.vocabulary)))
     shares = sums / np.maximum(sums.sum(axis=0, keepdims=True), 1e-12)
-    telling = np.round(sums * shares, 9)
+    telling = np.round(sums * shares * usable, 9)
     names = []
     for row in telling:
         order = sorted(np.flatnonzero(row > 0), key=lambda term: (-row[term], matrix.vocabulary[term]))

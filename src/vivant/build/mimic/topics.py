@@ -77,7 +77,7 @@ def make_topics(
     """
     parameters = {"topics": msgspec.to_builtins(settings.topics), "seed": settings.seed, "model": model}
     inputs: list[str | Path] = ["clean", review] if review else ["clean"]
-    with begin_step(work, STEP, inputs, parameters, force=force) as step:
+    with begin_step(work, STEP, inputs, parameters, version=2, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 videos = _read_videos(connection, work, settings.topics)
@@ -160,12 +160,12 @@ def _read_videos(
     """The videos that need topics, by language."""
     where = "true" if settings.make == "always" else "len(topics) = 0"
     rows = connection.execute(
-        "SELECT language, ref, title, tags, description FROM "
+        "SELECT language, ref, title, tags, description, uploader FROM "
         f"{parquet_source(work / 'clean' / 'videos')} WHERE {where} ORDER BY language, ref"
     ).fetchall()
     videos: dict[str, list[VideoWords]] = {}
-    for language, ref, title, tags, description in rows:
-        videos.setdefault(language, []).append(VideoWords(ref, title, tags or (), description))
+    for language, ref, title, tags, description, uploader in rows:
+        videos.setdefault(language, []).append(VideoWords(ref, title, tags or (), description, uploader))
     return videos
 
 
@@ -173,9 +173,12 @@ def _group(
     videos: dict[str, list[VideoWords]], settings: PipelineSettings, progress: ProgressCallback
 ) -> dict[str, TermGroup]:
     groups: dict[str, TermGroup] = {}
+    frequent = list_frequent_words("en")  # tags are full of English in every language
     for number, (language, members) in enumerate(videos.items()):
         progress(number, len(videos), f"languages grouped; now {language or 'unknown'}")
-        named = group_videos(members, settings.topics, settings.seed, list_frequent_words(language))
+        named = group_videos(
+            members, settings.topics, settings.seed, frequent | list_frequent_words(language)
+        )
         groups |= {f"{language or 'und'}-{place:02d}": group for place, group in enumerate(named, 1)}
     return groups
 

@@ -74,7 +74,7 @@ def clean(
         _check_address(address)
     rules_file = Path(settings.clean.rules) if settings.clean.rules else None
     inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
-    with begin_step(work, "clean", inputs, settings.clean, resume=True, force=force) as step:
+    with begin_step(work, "clean", inputs, settings.clean, version=2, resume=True, force=force) as step:
         if not step.done:
             _clean(step, settings, read_rules(rules_file), progress, ray, store, media)
     return step

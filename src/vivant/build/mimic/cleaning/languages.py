@@ -18,6 +18,7 @@ _LETTER = 0.6
 """What a telling letter is worth, in words."""
 _DENSE = 3
 """A character of a script without letters says about as much as so many letters."""
+_TIE = 1e-9
 _SLOTS = 1 << 16
 
 
@@ -62,10 +63,13 @@ class LanguageDetector(Struct, frozen=True):
     telling: NDArray[np.int64]
     """Character → row of `letters`; 0 for the many that tell nothing."""
 
-    def detect(self, tokens: TokenizedColumn, scripts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def detect(
+        self, tokens: TokenizedColumn, scripts: NDArray[np.int64] | None = None, *, guess: bool = True
+    ) -> NDArray[np.int64]:
         """The language of each text as a place in `languages`; 0 where it cannot be told.
 
-        `scripts` are the texts' script_counts, for those who have them already.
+        `scripts` are the texts' script_counts, for those who have them already. Of languages that are equally likely
+        the first is taken, with `guess`; without, it cannot be told: a word that both have was all there is.
         """
         counts = count_scripts(tokens) if scripts is None else scripts.copy()
         counts[:, [SCRIPTS.index(name) for name in ("none", "digit", "emoji")]] = 0
@@ -79,7 +83,8 @@ class LanguageDetector(Struct, frozen=True):
         scores = self._scores(tokens)
         scores[self.script[None, :] != main[:, None]] = 0
         best = scores.argmax(1)
-        sure = scores[np.arange(tokens.texts), best] > 0
+        second, first = np.partition(scores, -2, axis=1)[:, -2:].T
+        sure = first > 0 if guess else first - second > _TIE
         chosen = np.where(sure, best, 0)
         for script, code in (
             (latin, 0),

@@ -104,7 +104,7 @@ def _tokenize_videos(
         tagged = pc.binary_join_element_wise(
             text, pc.binary_join(batch.column("tags"), " "), " ", null_handling="replace"
         )
-        detected = codes[load_detector().detect(tokens)]
+        detected = codes[load_detector().detect(tokens, guess=False)]
         unsure = detected == ""
         if unsure.any():
             again = codes[

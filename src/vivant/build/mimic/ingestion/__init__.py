@@ -10,27 +10,30 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.mapping import read_mapping
 from vivant.build.mimic.ingestion.privacy import SALT, Anonymiser, read_salt
-from vivant.build.mimic.ingestion.tables import NOT_READ, PACKED, TABLES, ingest_table, ingest_tables
+from vivant.build.mimic.ingestion.source_files import (
+    MAPPINGS,
+    READ,
+    is_mapping,
+    list_files,
+    list_mapped_files,
+    read_file,
+)
+from vivant.build.mimic.ingestion.tables import NOT_READ, ingest_tables
 from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter, write_missing_tables
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import BuildStep, StepError, begin_step
 from vivant.build.worker_pool import make_pool
-from vivant.core.errors import DataError, UsageError
+from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback, ignore_progress
-from vivant.core.yaml_files import load_yaml
 from vivant.runs.settings import digest
 
 MEDIA = "media.txt"
 _PART = 400
 """Files of one part: what is lost when a run is killed, and what one process does at a time."""
 _WORTH_PROCESSES = 4 * _PART
-_JSON = (".json", ".jsonl", ".ndjson")
-_MAPPINGS = (".yaml", ".yml")
-_READ = (*_JSON, *_MAPPINGS, *TABLES, *PACKED)
 _MOST_COMMENTS = 400
 """Comments per video that a sample reads at most."""
 _NAMED = 5
@@ -183,8 +186,9 @@ def _finish(
         )
     if not report.videos:
         reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(report.left.items())[:5])
+        first = f"; the first: {' '.join(sorted(report.quarantine)[0])}" if report.quarantine else ""
         raise step.fail(
-            f"not one of {report.videos_in:,} records could be used: {reasons or 'there are none'}"
+            f"not one of {report.videos_in:,} records could be used: {reasons or 'there are none'}{first}"
         )
 
 
@@ -207,58 +211,29 @@ def _list_parts(
 
     infos: list[str] = []
     others: list[tuple[str, str]] = []
-    files = [(source, path) for source in sources for path in sorted(_list_files(source.resolve(), work))]
+    files = [(source, path) for source in sources for path in sorted(list_files(source.resolve(), work))]
     mapped: set[str] = set()
     for source, path in files:
-        if path.endswith(_MAPPINGS) and (source.is_file() or _is_mapping(path)):
+        if path.endswith(MAPPINGS) and (source.is_file() or is_mapping(path)):
             others.append((path, "table"))
-            mapped |= _list_mapped(path)
+            mapped |= list_mapped_files(path)
     for source, path in files:
-        if path in mapped or path.endswith(_MAPPINGS):
+        if path in mapped or path.endswith(MAPPINGS):
             continue
         if path.endswith(".info.json"):
             infos.append(path)
-        elif path.endswith(_JSON):
-            others.append((path, "api"))
-        elif path.endswith((*TABLES, *PACKED)):
-            others.append((path, "unmapped"))
+        elif path.lower().endswith(READ):
+            others.append((path, "file"))
         elif source.is_file():
             raise StepError(
                 f"ingest: {source} is no .info.json, .json, .jsonl, .csv, .parquet or mapping (.yaml)"
             )
+        else:
+            others.append((path, "closed"))
     for number in range(0, len(infos), _PART):
         yield task(f"info-{number // _PART:06d}", infos[number : number + _PART], "info")
     for number, (path, kind) in enumerate(others):
         yield task(f"{kind}-{number:06d}", [path], kind)
-
-
-def _list_files(source: Path, work: Path) -> Iterator[str]:
-    """The files of a source that may hold records; not what the steps write, if the work folder lies in it."""
-    if source.is_file():
-        yield str(source)
-        return
-    own = str(work.resolve())
-    for folder, folders, names in os.walk(source):
-        folders[:] = [name for name in folders if f"{folder}{os.sep}{name}" != own]
-        for name in names:
-            if name.endswith(_READ):
-                yield f"{folder}{os.sep}{name}"
-
-
-def _is_mapping(path: str) -> bool:
-    """Whether a YAML file inside a source folder is a mapping and not somebody's settings."""
-    try:
-        content = load_yaml(Path(path))
-    except DataError:
-        return False
-    return isinstance(content, dict) and isinstance(content.get("videos"), dict)
-
-
-def _list_mapped(path: str) -> set[str]:
-    """The files that a mapping names, which are read by it alone."""
-    mapping = read_mapping(Path(path))
-    blocks = (mapping.videos, mapping.comments, mapping.items)
-    return {str((Path(path).parent / block.file).resolve()) for block in blocks if block}
 
 
 def _run_parts(
@@ -298,14 +273,14 @@ def _read_files(task: _Task, writer: RecordWriter) -> None:
     if task.kind == "info":
         for file in task.files:
             ingest_info(file, task.media, writer, defaults)
-    elif task.kind == "api":
-        from vivant.build.mimic.ingestion.youtube import ingest_api_responses
-
-        ingest_api_responses(Path(task.files[0]), Path(task.media), writer, defaults)
-    elif task.kind == "unmapped":
-        ingest_table(Path(task.files[0]), Path(task.media), writer, defaults)
-    else:
+    elif task.kind == "table":
         ingest_tables(Path(task.files[0]), writer, defaults)
+    elif task.kind == "file":
+        read_file(Path(task.files[0]), Path(task.media), Path(task.folder) / "parts", writer, defaults)
+    else:
+        source = os.path.relpath(task.files[0], task.media)
+        reason = f"{NOT_READ}the folder cannot be opened; look at its rights"
+        writer.report.quarantine.append((source, "", reason))
 
 
 __all__ = ["SALT", "ingest", "media_root", "sample_sources"]

@@ -159,13 +159,18 @@ def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str
             rows += batch.num_rows
             while rows >= _ROW_GROUP:
                 table = pa.Table.from_batches(waiting)
-                writer.write_table(table.slice(0, _ROW_GROUP).cast(schema))
+                writer.write_table(_join_chunks(table.slice(0, _ROW_GROUP), schema))
                 waiting, rows = table.slice(_ROW_GROUP).to_batches(), rows - _ROW_GROUP
         if rows:
-            writer.write_table(pa.Table.from_batches(waiting).cast(schema))
+            writer.write_table(_join_chunks(pa.Table.from_batches(waiting), schema))
     for old in folder.glob("*.parquet"):
         old.unlink()
     new.rename(folder / "settled.parquet")
+
+
+def _join_chunks(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table in one piece: pages end where chunks do, and how large those are depends on DuckDB's threads."""
+    return table.cast(schema).combine_chunks()
 
 
 def _remove_people(batch: pa.RecordBatch, names: NameBook) -> pa.RecordBatch:

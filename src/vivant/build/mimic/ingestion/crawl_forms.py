@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,12 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.mapping import MappedColumn, get_path, map_fields
 from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.platform_ids import (
+    YOUTUBE_CATEGORIES,
+    find_id_in_name,
+    normalise_id,
+    read_post_id,
+)
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
@@ -34,7 +40,11 @@ _DEEPEST = 12
 _PAGES = ("has_more", "hasMore", "cursor")
 _RECORDS = ("comments", "videos", "itemList", "item_list", "aweme_list")
 UNKNOWN = "no record of a known form"
-_BVID_LETTERS = "FcwAPNKTMug3GV5Lj7EJnHpWsx4tb8haYeviqBz6rkCy12mUSDQX9RdoZf"
+_NO_VIDEO = "names no video, and stands in none; name its file after its video (ID.json), or write a mapping"
+_FILE_END = re.compile(
+    r"(\.info)?\.(json|jsonl|ndjson|jl|csv|tsv|tab|parquet)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE
+)
+_MEDIA_END = re.compile(r"\.(mp4|webm|mkv|mov)$", re.IGNORECASE)
 
 
 class CrawlForm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -69,6 +79,14 @@ def load_forms() -> CrawlForms:
     return read_yaml(Path(__file__).with_name("crawl_forms.yaml"), CrawlForms)
 
 
+@cache
+def list_comment_fields() -> frozenset[str]:
+    """The fields of records that hold lists of comments or of answers to them."""
+    forms = load_forms()
+    paths = [path for form in (*forms.videos, *forms.comments) for path in (*form.comments, *form.replies)]
+    return frozenset(path for path in paths if "." not in path and "[" not in path)
+
+
 def find_form(record: Any) -> CrawlForm | None:
     """The form of a record that stands by itself; None where it has none."""
     if not isinstance(record, Mapping):
@@ -81,7 +99,7 @@ def is_info(record: Any) -> bool:
     """Whether a record is yt-dlp's, as `--dump-json` prints it."""
     return (
         isinstance(record, Mapping)
-        and ("extractor_key" in record or "extractor" in record)
+        and ("extractor_key" in record or "extractor" in record or "ie_key" in record)
         and ("id" in record or "entries" in record)
     )
 
@@ -91,7 +109,8 @@ class CrawlReader:
 
     def __init__(self, path: str, media: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
         self._path = path
-        self._folder = path.rpartition(os.sep)[0]
+        self._folder, _, name = path.rpartition(os.sep)
+        self._stem = _FILE_END.sub("", name)
         self._media = media
         self._writer = writer
         self._defaults = defaults
@@ -132,7 +151,7 @@ class CrawlReader:
 
     def _take(self, record: Mapping[str, Any], source: str, location: str) -> bool:
         try:
-            if is_info(record) and record.get("_type") in (None, "video"):
+            if is_info(record) and not record.get("entries"):
                 ingest_parsed_info(record, source, self._path, self._media, self._writer, self._defaults)
                 return True
             form = find_form(record)
@@ -159,6 +178,8 @@ class CrawlReader:
         if isinstance(fields.get("description"), str):
             fields["description"] = _join_mentions(fields["description"], form, record)
         row, problems = parse_row(fields)
+        row.id = normalise_id(form.platform, row.id)
+        row.category = YOUTUBE_CATEGORIES.get(row.category, row.category)
         if form.ids and not re.fullmatch(form.ids, row.id):
             raise InvalidValueError(
                 f"an id that is none of {form.platform} ({row.id}); write a mapping for such records"
@@ -168,7 +189,7 @@ class CrawlReader:
         row.title = row.title or values.make_title(row.description)
         row.title, row.description = remove_names([row.title, row.description], names)
         row.tags = row.tags or values.find_hashtags(row.description)
-        row.file = find_video(f"{self._folder}{os.sep}{row.id}.info.json", None, self._media)
+        row.file = self._find_video(row.id, alone="[" not in location)
         ref = self._writer.video(row)
         for problem in problems:
             self._writer.mend(source, f"{location} {ref}".strip(), problem)
@@ -197,14 +218,11 @@ class CrawlReader:
                     f"{source} {location}".strip(), f"broken comment: {wrong}", 1, new=True
                 )
                 continue
-            if form.platform == "bilibili" and video.isdecimal():
-                video = make_bvid(int(video))
             self._writer.people(_list_names(form, record))
-            own = ref or (f"{form.platform}/{video}" if video else "")
+            video = normalise_id(form.platform, video)
+            own = ref or self._name_video(form.platform, video)
             if not own:
-                self._writer.leave_comments(
-                    f"{source} {location}".strip(), "names no video, and stands in none", 1, new=True
-                )
+                self._writer.leave_comments(f"{source} {location}".strip(), _NO_VIDEO, 1, new=True)
                 continue
             by_video.setdefault(own, []).append(
                 {
@@ -218,6 +236,24 @@ class CrawlReader:
             )
         for own, raw in by_video.items():
             add_raw_comments(own, raw, names, self._writer)
+
+    def _name_video(self, platform: str, video: str) -> str:
+        """The ref of a comment's video: the one it names, else the one its file is named after."""
+        video = video or find_id_in_name(platform, self._stem) or self._post
+        return f"{platform}/{video}" if video else ""
+
+    @cached_property
+    def _post(self) -> str:
+        """The Instagram post whose comments the file holds."""
+        return read_post_id(self._folder, self._stem)
+
+    def _find_video(self, name: str, *, alone: bool) -> str:
+        """The video file of a record: named by its id, or, of a record that is `alone` in its file, like that file."""
+        file = find_video(f"{self._folder}{os.sep}{name}.info.json", None, self._media)
+        if file or not alone:
+            return file
+        stem = _MEDIA_END.sub("", self._stem)  # gallery-dl writes clip.mp4.json
+        return find_video(f"{self._folder}{os.sep}{stem}.info.json", None, self._media)
 
 
 def _iter_threads(
@@ -272,9 +308,9 @@ def _is_under_its_id(name: str, value: Any) -> bool:
 
 
 def _is_empty_page(document: Any) -> bool:
-    """Whether it is a scraper's answer that says that there is no more: {comments: null, has_more: 0}."""
+    """Whether it is a scraper's answer that says that there is no more: {comments: null, has_more: 0}, or []."""
     if not isinstance(document, Mapping):
-        return False
+        return isinstance(document, list) and not document
     if isinstance(document.get("data"), Mapping) and document["data"]:
         return _is_empty_page(document["data"])
     return any(name in document for name in _PAGES) and any(
@@ -286,15 +322,3 @@ def _describe(node: Any) -> str:
     if isinstance(node, Mapping):
         return f" (fields {', '.join(map(str, list(node)[:8]))})" if node else " (an empty object)"
     return f" (a {type(node).__name__})"
-
-
-def make_bvid(number: int) -> str:
-    """Bilibili's public id of the video with a number: av170001 is BV17x411w7KC."""
-    rest = (1 << 51 | number) ^ 23442827791579
-    letters = list("BV1000000000")
-    for index in range(11, 2, -1):
-        rest, digit = divmod(rest, 58)
-        letters[index] = _BVID_LETTERS[digit]
-    letters[3], letters[9] = letters[9], letters[3]
-    letters[4], letters[7] = letters[7], letters[4]
-    return "".join(letters)

@@ -6,8 +6,10 @@ import json
 import mmap
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
+
+from msgspec import Struct
 
 from vivant.build.mimic.ingestion.values import InvalidValueError
 from vivant.core import encodings
@@ -21,61 +23,103 @@ _AT_ONCE = 5_000
 
 
 def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
-    """The content in UTF-8, and the name of the encoding it was in. One that cannot be told: Wrong."""
+    """The content in UTF-8, and the name of the encoding it was in. One that cannot be told: Wrong.
+
+    UTF-8 with a few broken characters is that, with a sign in their places.
+    """
     try:
         return encodings.convert_to_utf8(content)
     except encodings.UnknownEncodingError as error:
+        text = content.decode("utf-8", "replace")
+        if text.count("\ufffd") <= encodings.FEW_BROKEN * sum(character > "\x7f" for character in text):
+            return text.encode(), "utf-8 with broken characters"
         raise InvalidValueError(str(error)) from error
 
 
 def parse_json_leniently(content: bytes) -> Any:
-    """JSON as Python reads it, which takes NaN and half surrogate pairs; anything else that is broken: Wrong."""
+    """JSON as Python reads it, which takes NaN and half surrogate pairs; anything else that is broken: Wrong.
+
+    Zeros at the end, which a machine that went down leaves, are none of it.
+    """
     try:
-        return json.loads(content)
+        return json.loads(content.rstrip(b"\0"))
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(_explain(content, error)) from error
 
 
-def parse_whole_part(content: bytes, is_record: Callable[[Any], bool]) -> tuple[Any, int]:
-    """The document as far as its records stand whole before the place where it breaks off, and their number.
+class WholePart(Struct):
+    """What stands whole in a document that breaks off."""
 
-    Lists and objects around the records stay, with the members before that place; the record that is cut does not.
+    document: Any
+    records: int
+    """Records in it, that with its comments cut included."""
+    comments: int | None
+    """Whole comments of the last record, where the document breaks off inside their list."""
+
+
+def parse_whole_part(
+    content: bytes, is_record: Callable[[Any], bool], comment_lists: Collection[str] = ()
+) -> WholePart:
+    """The document as far as its records stand whole before the place where it breaks off.
+
+    Lists and objects around the records stay, with the members before that place; the record that is cut does not,
+    unless it breaks off in one of its `comment_lists`: then it stays with the comments that are whole.
     """
     text = content.decode("utf-8", errors="replace")
-    document = _parse_open(text, _BETWEEN.match(text).end(), is_record, 0)  # type: ignore[union-attr]
-    return document, _count_records(document, is_record)
+    parser = _OpenParser(text, is_record, comment_lists)
+    document = parser.parse(_BETWEEN.match(text).end(), 0)  # type: ignore[union-attr]  # it matches nothing, too
+    return WholePart(document, _count_records(document, is_record), parser.comments)
 
 
-def _parse_open(text: str, place: int, is_record: Callable[[Any], bool], depth: int) -> Any:
-    """What stands in a list or an object that is not closed; None where nothing does, or where it is a record."""
-    mark = text[place : place + 1]
-    if mark not in ("[", "{") or not mark or depth > _DEEPEST:
-        return None
-    names: list[str] = []
-    members: list[Any] = []
-    place += 1
-    while True:
-        place = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
-        try:
-            if mark == "{":
-                name, after = _DECODER.raw_decode(text, place)
-                colon = _COLON.match(text, after)
-                if not isinstance(name, str) or colon is None:
-                    break
-                names.append(name)
-                place = colon.end()
-            member, place = _DECODER.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            break
-        members.append(member)
-    if not members or not is_record(members[-1]):  # what is cut beside a record is one
-        part = _parse_open(text, place, is_record, depth + 1)
-        if part is not None:
+class _OpenParser:
+    """Reads lists and objects that are not closed."""
+
+    def __init__(self, text: str, is_record: Callable[[Any], bool], comment_lists: Collection[str]) -> None:
+        self._text = text
+        self._is_record = is_record
+        self._comment_lists = comment_lists
+        self.comments: int | None = None
+
+    def parse(self, place: int, depth: int) -> Any:
+        """What stands in a list or an object; None where nothing does, or where it is a record that is cut."""
+        mark = self._text[place : place + 1]
+        if mark not in ("[", "{") or not mark or depth > _DEEPEST:
+            return None
+        names, members, place = self._parse_members(mark, place + 1)
+        if mark == "{" and len(names) > len(members) and names[-1] in self._comment_lists:
+            node = dict(zip(names, members, strict=False))
+            if self._is_record(node) and self._text[place : place + 1] == "[":
+                node[names[-1]] = self._parse_members("[", place + 1)[1]
+                self.comments = len(node[names[-1]])
+                return node
+        part = self.parse(place, depth + 1)
+        beside_record = bool(members) and self._is_record(members[-1])  # what is cut beside a record is one
+        if part is not None and (not beside_record or self.comments is not None):
             members.append(part)
-    if mark == "[":
-        return members
-    node = dict(zip(names, members, strict=False))
-    return None if is_record(node) else node
+        if mark == "[":
+            return members
+        node = dict(zip(names, members, strict=False))
+        return None if self._is_record(node) else node
+
+    def _parse_members(self, mark: str, place: int) -> tuple[list[str], list[Any], int]:
+        """Names and whole members, and where the first that is not whole begins."""
+        names: list[str] = []
+        members: list[Any] = []
+        while True:
+            place = _BETWEEN.match(self._text, place).end()  # type: ignore[union-attr]
+            try:
+                if mark == "{":
+                    name, after = _DECODER.raw_decode(self._text, place)
+                    colon = _COLON.match(self._text, after)
+                    if not isinstance(name, str) or colon is None:
+                        break
+                    names.append(name)
+                    place = colon.end()
+                member, place = _DECODER.raw_decode(self._text, place)
+            except (ValueError, RecursionError):
+                break
+            members.append(member)
+        return names, members, place
 
 
 def _count_records(node: Any, is_record: Callable[[Any], bool]) -> int:
@@ -95,10 +139,11 @@ def _explain(content: bytes, error: Exception) -> str:
     return f"broken JSON: {str(error)[:120]}"
 
 
-def split_off_comments(path: str) -> tuple[bytes, array[int]]:
-    """A large `.info.json` without its comments, and where in the file each comment begins and ends.
+def split_off_comments(path: str) -> tuple[bytes, array[int], str]:
+    """A `.info.json` without its comments, where in the file each whole comment begins and ends, and why it ends early.
 
-    The file is mapped, not read, and a comment costs sixteen bytes here whatever it says.
+    The file is mapped, not read, and a comment costs sixteen bytes here whatever it says. A file that breaks off inside
+    its comments gives what stands before; one that breaks off elsewhere: Wrong.
     """
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         depth = 0
@@ -124,11 +169,14 @@ def split_off_comments(path: str) -> tuple[bytes, array[int]]:
                     spans.extend((begun, match.end()))
                 elif inside and depth == 1:
                     inside, hole = False, (start, match.start())
-        if depth != 0 or inside:
-            raise InvalidValueError(f"cut off after {len(content):,} bytes")
+        cut = f"cut off after {len(content):,} bytes"
+        if inside:
+            return content[:start] + b"]}", spans, cut
+        if depth != 0:
+            raise InvalidValueError(cut)
         if hole is None:
-            return bytes(content), spans
-        return content[: hole[0]] + content[hole[1] :], spans
+            return bytes(content), spans, ""
+        return content[: hole[0]] + content[hole[1] :], spans, ""
 
 
 def read_spans(path: str, spans: array[int]) -> Iterator[bytes]:

@@ -14,33 +14,19 @@ from typing import Any
 import msgspec
 
 from vivant.benchmarks.data_files import iter_parquet_rows
-from vivant.benchmarks.mimic.mapping import iter_fields, read_mapping
+from vivant.benchmarks.mimic.mapping import MappedFile, get_path, iter_fields, map_fields, read_mapping
 from vivant.benchmarks.mimic.table_rows import iter_table_rows
 from vivant.build.mimic.ingestion import values
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
 from vivant.build.mimic.ingestion.privacy import remove_names
+from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
-TABLES = (".csv", ".tsv", ".parquet")
-PACKED = (
-    ".gz",
-    ".bz2",
-    ".xz",
-    ".zst",
-    ".zip",
-    ".xlsx",
-    ".xls",
-    ".ods",
-    ".sqlite",
-    ".db",
-    ".arrow",
-    ".feather",
-    ".pkl",
-)
+TABLES = (".csv", ".tsv", ".tab", ".parquet")
 NOT_READ = "not read: "
 _THEIRS = {
     "id": "id",
@@ -55,14 +41,14 @@ _THEIRS = {
 def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
     """Read the tables that a mapping names into the writer; rows that cannot be used go into its quarantine."""
     mapped = read_mapping(mapping)
-    for location, fields in iter_fields(mapped.videos, mapping.parent):
+    for location, fields in _iter_mapped(mapped.videos, mapping.parent):
         if isinstance(fields, DataError):
             writer.leave(location, "", str(fields), kind="broken row")
         else:
             _add_video(fields, location, writer, defaults)
     if mapped.comments is None:
         return
-    for number, (location, fields) in enumerate(iter_fields(mapped.comments, mapping.parent), 1):
+    for number, (location, fields) in enumerate(_iter_mapped(mapped.comments, mapping.parent), 1):
         if isinstance(fields, DataError):
             writer.leave_comments(location, f"broken row: {fields}", 1, new=True)
             continue
@@ -75,17 +61,57 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
         add_raw_comments(video if "/" in video else f"?/{video}", [_rename_fields(fields)], (), writer)
 
 
-def ingest_table(path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
-    """Read a table that no mapping names, if its columns are known; otherwise say which it has."""
+def _iter_mapped(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
+    """Place and fields of each row; in place of rows that cannot be read, why. A file is read as far as it goes."""
+    file = folder / block.file
+    try:
+        if file.suffix.lower() != ".json":
+            yield from iter_fields(block, folder)
+            return
+        content = convert_to_utf8(file.read_bytes())[0]
+        try:
+            document = parse_json_leniently(content)
+        except InvalidValueError as wrong:
+            part = parse_whole_part(content, lambda node: _is_row(block, node))
+            yield str(file), DataError(f"{wrong}; the {part.records:,} before are kept")
+            document = part.document
+        rows = document if block.rows is None else get_path(document, block.rows)
+        if not isinstance(rows, list):
+            where = f" at {block.rows}" if block.rows else "; name its path with `rows`"
+            raise DataError(f"no list of rows{where}")
+    except (DataError, InvalidValueError, OSError) as error:
+        yield str(file), DataError(f"cannot be read further: {error}")
+        return
+    for number, row in enumerate(rows, 1):
+        where = f"{file}, row {number}"
+        try:
+            if not isinstance(row, Mapping):
+                raise DataError(f"{where}: not an object with fields")
+            yield where, map_fields(block.columns, row, where)
+        except DataError as error:
+            yield where, error
+
+
+def _is_row(block: MappedFile, node: Any) -> bool:
+    name = "id" if "id" in block.columns else "text"
+    try:
+        return isinstance(node, Mapping) and name in map_fields({name: block.columns[name]}, node, "")
+    except (DataError, KeyError):
+        return False
+
+
+def ingest_table(
+    path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults, unpacked: Path | None = None
+) -> None:
+    """Read a table that no mapping names, if its columns are known; otherwise say which it has.
+
+    Where the file is compressed, `unpacked` holds its content.
+    """
     source = os.path.relpath(path, media)
     reader = CrawlReader(str(path), str(media), writer, defaults)
-    if path.suffix.lower() not in TABLES:
-        reason = f"{path.suffix} files are not opened; unpack it, or export it as CSV, JSON or Parquet"
-        writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
-        return
     try:
         number = 0
-        for number, row in _iter_table(path, writer):
+        for number, row in _iter_table(unpacked or path, writer):
             if isinstance(row, DataError):
                 writer.leave(source, f"row {number}", str(row).partition(": ")[2], kind="broken row")
                 continue

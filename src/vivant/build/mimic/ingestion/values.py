@@ -17,6 +17,10 @@ _TIMES = {
     "千": 1_000, "万": 10_000, "萬": 10_000, "만": 10_000, "亿": 100_000_000, "億": 100_000_000, "억": 100_000_000,
 }  # fmt: skip
 _COUNT = re.compile(rf"([\d.,\s]*\d)\s*({'|'.join(map(re.escape, _TIMES))})", re.IGNORECASE)
+_GROUPED = re.compile(r"\d+|\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")
+_BROWSER_TIME = re.compile(
+    r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d{2} \d{4} \d{2}:\d{2}:\d{2}) GMT([+-]\d{4})(?: \(.*\))?"
+)
 _ROUNDED = re.compile(r"\d([.,]\d+)?e\+?\d+", re.IGNORECASE)
 _HASHTAG = re.compile(r"[#＃]([^\s#＃@.,!?;:…()\[\]{}<>\"'“”、。！？，：；|/\\]{2,})")
 _ANY_HASHTAG = re.compile(r"[#＃][^\s#＃]+")
@@ -27,6 +31,8 @@ _MARKUP = re.compile(r"<[^>]{1,300}>")
 _LARGEST = 1 << 60
 _SECONDS = (0, 4_102_444_800)
 """From 1970 to 2100."""
+_DATES = range(19_900_101, 21_001_232)
+"""Days that were written as numbers; as seconds they would be of 1970."""
 _MILLISECONDS = (1_000_000_000_000, 4_102_444_800_000)
 """From 2001 to 2100."""
 
@@ -70,9 +76,7 @@ def parse_count(value: Any) -> int | None:
         match = _COUNT.fullmatch(value.strip())
         if not match:
             raise InvalidValueError(f"'{value[:40]}' is no count")
-        figures, unit = re.sub(r"\s", "", match.group(1)), match.group(2).lower()
-        number = float(figures.replace(",", ".")) if unit else float(re.sub(r"[.,\s]", "", figures))
-        value = number * _TIMES[unit]
+        value = _read_figures(re.sub(r"\s", "", match.group(1)), match.group(2).lower(), value)
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidValueError(f"{str(value)[:40]} is no count")
     if value < 0:
@@ -80,6 +84,21 @@ def parse_count(value: Any) -> int | None:
     if value > _LARGEST:
         raise InvalidValueError(f"{value} is too large to be a count")
     return int(value)
+
+
+def _read_figures(figures: str, unit: str, written: str) -> float:
+    """The number that figures and a unit stand for; "9007.0" is as pandas writes a count of a column with gaps."""
+    if _GROUPED.fullmatch(figures) and not unit:
+        return float(re.sub(r"[.,]", "", figures))
+    if "," in figures and "." in figures:  # the first of both groups thousands: 1,234.5K
+        figures = figures.replace(min(",.", key=figures.index), "")
+    try:
+        number = float(figures.replace(",", ".")) * _TIMES[unit]
+    except ValueError as error:
+        raise InvalidValueError(f"'{written[:40]}' is no count") from error
+    if not unit and not number.is_integer():
+        raise InvalidValueError(f"'{written[:40]}' is no count")
+    return round(number)
 
 
 def parse_duration(value: Any) -> float | None:
@@ -107,18 +126,22 @@ def parse_duration(value: Any) -> float | None:
 
 
 def parse_time(value: Any) -> int | None:
-    """Seconds since 1970: a number of them, or of milliseconds; "20250131"; ISO 8601 (UTC where it names no zone)."""
+    """Seconds since 1970: a number of them, or of milliseconds; "20250131"; ISO 8601 (UTC where it names no zone); or
+    as JavaScript prints a date."""
     if value is None or value == "":
         return None
     if isinstance(value, datetime):
         value = int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
-    if isinstance(value, str):
-        text = value.strip()
+    if isinstance(value, str) or (isinstance(value, int | float) and value in _DATES):
+        text = str(int(value)) if not isinstance(value, str) else value.strip()
         try:
             if len(text) == 8 and text.isdecimal():
                 when = datetime.strptime(text, "%Y%m%d").replace(tzinfo=UTC)
-            elif re.fullmatch(r"\d{9,10}(\.\d+)?|\d{13}", text):
-                when = datetime.fromtimestamp(float(text) / (1000 if len(text) == 13 else 1), UTC)
+            elif re.fullmatch(r"\d{9,10}(\.\d+)?|\d{13}(\.0+)?", text):
+                digits = len(text.partition(".")[0])
+                when = datetime.fromtimestamp(float(text) / (1000 if digits == 13 else 1), UTC)
+            elif browser := _BROWSER_TIME.fullmatch(text):
+                when = datetime.strptime(" ".join(browser.groups()), "%b %d %Y %H:%M:%S %z")
             else:
                 when = datetime.fromisoformat(text.replace("Z", "+00:00"))
                 when = when if when.tzinfo else when.replace(tzinfo=UTC)

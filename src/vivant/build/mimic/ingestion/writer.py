@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -63,6 +64,7 @@ class RecordWriter:
         self._makers: set[tuple[str, ...]] = set()
         self._creators: set[tuple[str, str, str]] = set()
         self.report = IngestReport()
+        self._tomorrow = time.time() + 86_400
 
     # ── what comes in ──
 
@@ -86,6 +88,8 @@ class RecordWriter:
         """Take a video in and return its ref."""
         if _UNSAFE.search(row.id):
             row.id = _UNSAFE.sub("_", row.id)
+        if row.uploaded is not None and row.uploaded > self._tomorrow:
+            self.note("videos are dated in the future; their dates are kept")
         self._rows.append(row)
         self.report.videos_in += 1
         self.report.videos += 1
@@ -144,6 +148,14 @@ class RecordWriter:
         self.report.comments_in += number if new else 0
         self._left_comments[reason] += number
         self.report.quarantine.append((ref, f"{number} comments", reason))
+
+    def cut_comments(self, source: str, reason: str, kept: int) -> None:
+        """A video whose list of comments breaks off: it stays with those that are whole, and the torn one counts."""
+        self.report.comments_in += 1
+        self._left_comments["cut off"] += 1
+        self.report.quarantine.append(
+            (source, f"comment {kept + 1}", f"{reason}; the video and {kept:,} are kept")
+        )
 
     def mend(self, source: str, item: str, problem: str) -> None:
         """A value that is taken as unknown; the record stays."""
@@ -248,5 +260,7 @@ def _clean_video_texts(columns: Mapping[str, Any], anonymiser: Anonymiser) -> di
     return {
         "title": texts[:count],
         "description": texts[count : 2 * count],
-        "tags": [[text for text in (next(cleaned) for _ in row) if text] for row in tags],
+        "tags": [
+            [text for text in (next(cleaned).strip('"').lstrip("#＃") for _ in row) if text] for row in tags
+        ],
     }

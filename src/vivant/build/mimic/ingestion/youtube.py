@@ -8,28 +8,34 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
+from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info, list_comment_fields
+from vivant.build.mimic.ingestion.platform_ids import YOUTUBE_CATEGORIES
 from vivant.build.mimic.ingestion.privacy import remove_names
-from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
+from vivant.build.mimic.ingestion.raw_json import (
+    WholePart,
+    convert_to_utf8,
+    parse_json_leniently,
+    parse_whole_part,
+)
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 
-CATEGORIES = {
-    "1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports",
-    "18": "Short Movies", "19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs",
-    "23": "Comedy", "24": "Entertainment", "25": "News & Politics", "26": "Howto & Style", "27": "Education",
-    "28": "Science & Technology", "29": "Nonprofits & Activism",
-}  # fmt: skip
+_LINES = (".jsonl", ".ndjson", ".jl")
 _ADDRESS = "https://www.youtube.com/watch?v="
 
 
-def ingest_api_responses(path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
-    """Read a file of answers into the writer. Comments may come before, after or without their videos."""
+def ingest_api_responses(
+    path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults, unpacked: Path | None = None
+) -> None:
+    """Read a file of answers into the writer. Comments may come before, after or without their videos.
+
+    Where the file is compressed, `unpacked` holds its content.
+    """
     source = os.path.relpath(path, media)
     reader = CrawlReader(str(path), str(media), writer, defaults)
     try:
-        for number, answer in _iter_responses(path, source, writer):
+        for number, answer in _iter_responses(unpacked or path, source, writer):
             location = f"{source}:{number}" if number else source
             if _is_data_api(answer):
                 _ingest_response(answer, location, writer, defaults)
@@ -54,27 +60,53 @@ def _is_record(node: Any) -> bool:
 
 
 def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
-    if path.suffix.lower() not in (".jsonl", ".ndjson"):
-        content = convert_to_utf8(path.read_bytes())[0]
+    if path.suffix.lower() in _LINES or _holds_lines(path):
+        number = 0
+        for number, line in enumerate(_iter_lines(path), 1):
+            if line.strip():
+                yield from ((number, answer) for answer in _parse(line, source, f"line {number}", writer))
+        if not number:
+            raise InvalidValueError("the file is empty")
+    else:
+        yield from ((0, answer) for answer in _parse(path.read_bytes(), source, "", writer))
+
+
+def _parse(content: bytes, source: str, line: str, writer: RecordWriter) -> Iterator[Any]:
+    """The document, or of one that breaks off what stands whole before."""
+    part = WholePart(None, 0, None)
+    try:
+        content = convert_to_utf8(content)[0]
         try:
             document = parse_json_leniently(content)
-        except InvalidValueError as wrong:
-            document, number = parse_whole_part(content, _is_record)
-            if not number:
-                raise
-            reason = f"{wrong}; the {number:,} before are kept"
-            writer.leave(source, f"item {number + 1}", reason, kind="cut off")
-        yield 0, document
-        return
-    number = 0
-    for number, line in enumerate(_iter_lines(path), 1):
-        if line.strip():
-            try:
-                yield number, parse_json_leniently(convert_to_utf8(line)[0])
-            except InvalidValueError as wrong:
-                writer.leave(source, f"line {number}", str(wrong), kind="broken line")
-    if not number:
-        raise InvalidValueError("the file is empty")
+        except InvalidValueError:
+            part = parse_whole_part(content, _is_record, list_comment_fields())
+            raise
+    except InvalidValueError as wrong:
+        if part.comments is not None:
+            reason = f"{wrong}, inside the comments of item {part.records:,}"
+            writer.cut_comments(f"{source}, {line}" if line else source, reason, part.comments)
+        elif line:
+            writer.leave(source, line, str(wrong), kind="broken line")
+            return
+        elif not part.records:
+            raise
+        else:
+            reason = f"{wrong}; the {part.records:,} before are kept"
+            writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
+        document = part.document
+    yield document
+
+
+def _holds_lines(path: Path) -> bool:
+    """Whether a file holds an object a line, whatever its name: some scrapers write such files as `.json`."""
+    with path.open("rb") as file:
+        first, second = file.readline(), file.readline()
+    if not (first.startswith(b"{") and first.rstrip().endswith(b"}") and second.startswith(b"{")):
+        return False
+    try:
+        return isinstance(parse_json_leniently(first), Mapping)
+    except InvalidValueError:
+        return False
 
 
 def _iter_lines(path: Path) -> Iterator[bytes]:
@@ -141,7 +173,7 @@ def _add_video(
         "topics": [str(topic).rsplit("/", 1)[-1].replace("_", " ") for topic in topics]
         if isinstance(topics, list)
         else None,
-        "category": CATEGORIES.get(number, number),
+        "category": YOUTUBE_CATEGORIES.get(number, number),
         "language": snippet.get("defaultAudioLanguage") or snippet.get("defaultLanguage"),
         "uploaded": snippet.get("publishedAt"),
         "duration": details.get("duration"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Any
@@ -26,6 +27,7 @@ from vivant.build.mimic.ingestion.raw_json import (
 )
 from vivant.build.mimic.ingestion.values import InvalidValueError, VideoRow, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.runs.settings import digest
 
 LARGE = 64 << 20
 """Bytes from which a file's comments are read piece by piece."""
@@ -107,20 +109,27 @@ def ingest_info(
 def _ingest_file(
     path: str, source: str, media: str, writer: RecordWriter, defaults: SourceDefaults, large: int
 ) -> None:
-    spans = None
+    spans, cut = None, ""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         size = os.fstat(descriptor).st_size
         content = os.read(descriptor, size) if size < large else b""
     finally:
         os.close(descriptor)
-    if size >= large:
-        content, spans = split_off_comments(path)
+    if size >= large or (size and _breaks_off(content)):
+        content, spans, cut = split_off_comments(path)
     try:
         info = _DECODER.decode(content)
         row = _make_row(info, path, media, defaults)
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidValueError):
-        ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
+        try:
+            ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
+        except InvalidValueError as wrong:
+            if not cut:
+                raise
+            raise InvalidValueError(
+                f"{cut} ({wrong}; {len(spans or ()) // 2:,} comments go with it)"
+            ) from wrong
     else:
         names = tuple(name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name)
         writer.maker(row, names)
@@ -136,6 +145,14 @@ def _ingest_file(
                     add_raw_comments(ref, parse_json_leniently(convert_to_utf8(chunk)[0]), names, writer)
                 except InvalidValueError as wrong:
                     writer.leave_comments(ref, f"a run of comments: {wrong}", chunk.count(b'"id"'), new=True)
+    if cut:
+        writer.cut_comments(source, f"{cut}, inside the comments of {ref}", len(spans or ()) // 2)
+
+
+def _breaks_off(content: bytes) -> bool:
+    """Whether an object in UTF-8 has no end."""
+    begin, end = content[:64].lstrip(), content[-64:].rstrip()
+    return begin[:1] == b"{" and b"\0" not in begin[:4] and end[-1:] != b"}"
 
 
 def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
@@ -190,7 +207,11 @@ def _add_comments(
 
 def _settle_caption(platform: str, title: str, description: str) -> str:
     """A title where yt-dlp makes one up: TikTok's is the caption cut off, Instagram's names who put it up."""
-    if platform == "tiktok" and title and description.startswith(title.removesuffix("...").rstrip()):
+    if (
+        platform in ("tiktok", "douyin")
+        and title
+        and description.startswith(title.removesuffix("...").rstrip())
+    ):
         return values.make_title(description)
     if platform == "instagram" and description and _MADE_UP.match(title):
         return values.make_title(description)
@@ -266,18 +287,30 @@ def _ingest_leniently(
     if encoding != "utf-8":
         writer.note(
             f"files in {encoding.removesuffix('-sig')} with a mark"
-            if "utf" in encoding
+            if encoding in ("utf-8-sig", "utf-16", "utf-32")
             else f"files read as {encoding}"
         )
-    return ingest_parsed_info(parse_json_leniently(content), source, path, media, writer, defaults)
+    info = parse_json_leniently(content)
+    if not isinstance(info, Mapping) or not isinstance(info.get("entries"), list) or not info["entries"]:
+        return ingest_parsed_info(info, source, path, media, writer, defaults)
+    for number, entry in enumerate(info["entries"], 1):
+        try:
+            ingest_parsed_info(entry, source, path, media, writer, defaults)
+        except InvalidValueError as wrong:
+            writer.leave(source, f"entry {number}", str(wrong), kind=str(wrong).partition(" (")[0])
+    return "", ()
 
 
 def ingest_parsed_info(
     info: Any, source: str, path: str, media: str, writer: RecordWriter, defaults: SourceDefaults
 ) -> tuple[str, tuple[str, ...]]:
     """Take in one info object whose values may be of any kind; returns the video's ref and its maker's names."""
+    if info is None:
+        raise InvalidValueError("nothing where a video should be (yt-dlp could not read it)")
     if not isinstance(info, Mapping):
         raise InvalidValueError(f"not an object but a {type(info).__name__}")
+    if info.get("_type") in ("url", "url_transparent"):
+        raise InvalidValueError("a link, not a video (run yt-dlp without --flat-playlist)")
     if info.get("_type") not in (None, "video"):
         raise InvalidValueError(f"a {info['_type']}, not a video")
     fields: dict[str, Any] = {name: info.get(name) for name in _SAME}
@@ -313,17 +346,28 @@ def ingest_parsed_info(
     return ref, names
 
 
+def _make_id(comment: Mapping[str, Any], made: Counter[str]) -> str:
+    """An id for a comment without one, of what it says: its place would depend on the order of files.
+
+    Those that say the same are numbered.
+    """
+    name = digest([str(comment.get(field)) for field in ("text", "timestamp", "parent")])[:12]
+    made[name] += 1
+    return f"c{name}" if made[name] == 1 else f"c{name}-{made[name]}"
+
+
 def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], writer: RecordWriter) -> None:
     """Comments whose values may be of any kind: id, text, like_count, timestamp, parent, author."""
     columns: tuple[list[Any], ...] = ([], [], [], [], [])
     odd = 0
-    for number, comment in enumerate(comments, 1):
+    made: Counter[str] = Counter()
+    for comment in comments:
         if not isinstance(comment, Mapping):
             odd += 1
             continue
         try:
             body = values.parse_text(comment.get("text"))
-            name = values.parse_text(comment.get("id")) or f"c{number}"
+            name = values.parse_text(comment.get("id")) or _make_id(comment, made)
             parent = values.parse_text(comment.get("parent"))
         except InvalidValueError:
             odd += 1
