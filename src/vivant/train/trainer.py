@@ -193,7 +193,7 @@ class Trainer:
                 self.accelerator.end_training()
 
     def _receive_batches(self, dataloader: DataLoader) -> Iterator[Batch]:
-        """Batches, until one process has none or cannot go on, for instance without too many of its videos."""
+        """Batches, until one process has none or cannot go on, or all together lost too many videos."""
         with closing(iter(dataloader)) as batches:
             while True:
                 batch = failed = None
@@ -201,7 +201,8 @@ class Trainer:
                     batch = next(batches, None)
                 except VivantError as error:
                     failed = error
-                self._meet(failed)
+                self.frame_loader.share_failures(self.accelerator)
+                self._meet(failed or self.frame_loader.find_excess())
                 if batch is None:
                     return
                 yield batch
@@ -249,13 +250,12 @@ class Trainer:
                     loss = self.model(**inputs, num_items_in_batch=items).loss
                 total_loss += float(loss.detach())
                 self.parallel.backward(loss * world_size)
-        skipped = len(self.frame_loader.failed)
         if world_size > 1:
-            figures = [total_loss, skipped, self._stop_asked]
+            figures = [total_loss, self._stop_asked]
             sums = torch.tensor(figures, device=accelerator.device, dtype=torch.float64)
             sums = accelerator.reduce(sums, "sum")
-            total_loss, skipped = float(sums[0]), int(sums[1])
-            self._stop = bool(sums[2])  # all processes after the same step, whichever was asked, and when
+            total_loss = float(sums[0])
+            self._stop = bool(sums[1])  # all processes after the same step, whichever was asked, and when
         if not math.isfinite(total_loss):
             raise self._make_nonfinite_error(batch, "loss")
         learning_rate = set_learning_rates(self.parallel.optimizer, self.recipe, step)
@@ -271,7 +271,7 @@ class Trainer:
             "gradient_norm": grad_norm,
             "tokens": sum(example.length for row in plan.rows for example in row),
             "answer_tokens": plan.answer_tokens,
-            "skipped": skipped,
+            "skipped": len(self.frame_loader.failed),
         }
 
     def _make_nonfinite_error(self, batch: Batch, what: str) -> TrainingError:
