@@ -17,12 +17,13 @@ from vivant.models.base import ModelOptions
 from vivant.models.registry import create
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from vivant.train.checkpoint_store import TrainingError
     from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_model, load_state
     from vivant.train.model.config import LanguageSettings, LoraSettings
     from vivant.train.model.language import make_language_model
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import load_recipe, make_recipe
-    from vivant.train.trainer import TrainingError, train
+    from vivant.train.trainer import train
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,13 @@ from vivant.cli.train import app
 from vivant.core.errors import UsageError
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train import trainer
+    from vivant.train import checkpoint_store
+    from vivant.train.checkpoint_store import TrainingError
     from vivant.train.checkpoints import list_checkpoints, load_state, save_state
     from vivant.train.memory import check_memory, predict_memory
     from vivant.train.recipes import read_recipe_text
     from vivant.train.settings import load_recipe, make_recipe
-    from vivant.train.trainer import TrainingError, train
+    from vivant.train.trainer import train
 
 
 def make_large(tmp_path: Path, **settings: Any) -> Any:
@@ -67,7 +69,7 @@ def test_a_disk_that_fills_leaves_the_last_good_checkpoint(
             raise OSError(28, "No space left on device")
         save_state(folder, *args)
 
-    monkeypatch.setattr(trainer, "save_state", fill)
+    monkeypatch.setattr(checkpoint_store, "save_state", fill)
     with pytest.raises(
         TrainingError, match=r"No space left on device; the last good checkpoint is .*step-00000002"
     ):
@@ -76,6 +78,32 @@ def test_a_disk_that_fills_leaves_the_last_good_checkpoint(
     assert load_state(saved)[0].position.step == 2
     monkeypatch.undo()
     assert train(make_recipe(content), resume=True).finished
+
+
+def test_a_disk_that_fills_during_an_evaluation_costs_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = write_world(tmp_path / "world", 6, side=32, times=6, tasks=("tag", "topic"))
+    held_out = {"benchmark": "mimic/thinking", "data": str(world), "every": 3}
+    content = recipe(world, out=str(tmp_path / "out"), train={"steps": 4}, evaluation=held_out)
+    usual, written = os.pwrite, 0
+
+    def write(file: int, line: bytes, at: int) -> int:
+        nonlocal written
+        written += 1
+        if written > 2:
+            raise OSError(28, "No space left on device")
+        return usual(file, line, at)
+
+    monkeypatch.setattr(os, "pwrite", write)  # what the log of a run writes with
+    with pytest.raises(
+        TrainingError,
+        match=r"evaluation of step 3 .*log.jsonl: No space left.*last good checkpoint is .*step-00000002",
+    ):
+        train(make_recipe(content))
+    monkeypatch.undo()
+    result = train(make_recipe(content), resume=True)
+    assert result.finished and result.best is not None
 
 
 @pytest.mark.parametrize(

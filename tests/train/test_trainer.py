@@ -34,7 +34,7 @@ from vivant.runs.run import Run
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
-    from vivant.train import trainer
+    from vivant.train import checkpoint_store, trainer
     from vivant.train.checkpoints import list_checkpoints, load_model, load_state, save_state
     from vivant.train.live_model import LiveEngine
     from vivant.train.settings import make_recipe
@@ -296,7 +296,7 @@ def test_a_broken_video_and_a_full_disk_end_all_processes(
             raise OSError(28, "No space left on device")
         usual(folder, *args)
 
-    monkeypatch.setattr(trainer, "save_state", save)  # the main process alone calls it
+    monkeypatch.setattr(checkpoint_store, "save_state", save)  # the main process alone calls it
     out = tmp_path / "full"
     lines = end_all(start_two(make_content(world, out)), tmp_path)
     assert lines[0] == lines[1] and re.search(
