@@ -158,10 +158,17 @@ def _make_row(example: Example, seed: int) -> dict[str, Any]:
         files[kind].append(str(Path(example.media_root) / part.path))
         marks.append("<video>" if kind == "videos" else "<image>")
     messages = [
-        {"role": "user", "content": "".join(marks) + phrased.text},
-        {"role": "assistant", "content": phrased.answer},
+        {"role": "user", "content": "".join(marks) + _break_marks(phrased.text)},
+        {"role": "assistant", "content": _break_marks(phrased.answer)},
     ]
     return {"messages": messages, **{kind: paths for kind, paths in files.items() if paths}}
+
+
+def _break_marks(text: str) -> str:
+    """Text in which nothing stands for a medium: both trainers count marks, also those that a user wrote."""
+    for mark in ("<video>", "<image>", "<audio>"):
+        text = text.replace(mark, f"< {mark[1:]}")
+    return text
 
 
 def _make_dataset_info(rows: Sequence[Mapping[str, Any]]) -> str:
