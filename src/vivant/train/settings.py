@@ -158,7 +158,26 @@ def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
         raise UsageError(f"Cannot read the recipe: {error}") from error
     if not isinstance(content, dict):
         raise UsageError(f"{path} should be a mapping with model, data, train")
-    return make_recipe(content, str(path)), path.parent
+    recipe = make_recipe(content, str(path))
+    return msgspec.structs.replace(recipe, model=_resolve_folders(recipe.model, path.parent)), path.parent
+
+
+def _resolve_folders(model: ModelSettings, base: Path) -> ModelSettings:
+    """Names of backbones that are folders beside the recipe, as paths that hold from everywhere."""
+
+    def resolve(name: str) -> str:
+        folder = base / Path(name).expanduser()
+        return str(folder.resolve()) if name and folder.is_dir() else name
+
+    replace = msgspec.structs.replace
+    encoder = replace(model.temporal.encoder, name=resolve(model.temporal.encoder.name))
+    return replace(
+        model,
+        checkpoint=resolve(model.checkpoint),
+        vision=replace(model.vision, name=resolve(model.vision.name)),
+        language=replace(model.language, name=resolve(model.language.name)),
+        temporal=replace(model.temporal, encoder=encoder),
+    )
 
 
 def make_recipe(content: Mapping[str, Any], source: str = "recipe") -> Recipe:
