@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.train_kit import recipe, write_world
+from tests.support.train_kit import join_all, read_rows, recipe, start_two, write_world
 from vivant.cli.train import app
 from vivant.core.errors import UsageError
 
@@ -122,6 +123,7 @@ def test_recipes_that_contradict_themselves_are_refused(
         make_recipe(recipe(tmp_path, train=changes))
 
 
+@pytest.mark.slow
 def test_a_stage_trains_its_parts_alone(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", 4, side=32, times=6, tasks=("tag",))
     stages = [{"steps": 2, "parts": ["projectors"]}, {"steps": 2}]
@@ -133,3 +135,14 @@ def test_a_stage_trains_its_parts_alone(tmp_path: Path) -> None:
     moved = {name.partition(".")[0] for name in first if not first[name].equal(second[name])}
     assert moved <= {"projectors", "marks", "lines"} and "projectors" in moved
     assert any(not second[name].equal(third[name]) for name in second if name.startswith("language_model."))
+    losses = read_rows(tmp_path / "out", "loss", "gradient_norm")
+    for later in list_checkpoints(tmp_path / "out")[1:]:
+        shutil.rmtree(later)
+    assert train(make_recipe(content), resume=True).finished, "also where some weights have only rested"
+    assert read_rows(tmp_path / "out", "loss", "gradient_norm") == losses
+    for later in list_checkpoints(tmp_path / "out")[1:]:
+        shutil.rmtree(later)
+    join_all(start_two({**content, "train": {**content["train"], "fsdp": {}}}, resume=True))
+    shared = read_rows(tmp_path / "out", "loss", "gradient_norm")
+    for row, same in zip(shared, losses, strict=True):
+        assert [float(value) for value in row] == pytest.approx([float(value) for value in same], rel=1e-3)

@@ -7,12 +7,14 @@ meet, none waiting for another, and the last good checkpoint is intact.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import torch
 from safetensors import SafetensorError
+from torch import Tensor
 
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import remove
@@ -100,8 +102,10 @@ class CheckpointStore:
         state, weights, optimizer_state = load_state(saved[-1])
         if state.fingerprint != self._recipe.fingerprint():
             raise CheckpointError(f"{saved[-1]} is a checkpoint of another recipe")
+        learning = {name for name, weight in self._base_model.named_parameters() if weight.requires_grad}
+        learnt = {name: value for name, value in weights.items() if name in learning}
         try:
-            self._parallel.restore(weights, optimizer_state)
+            self._parallel.restore(weights, _add_rested_weights(optimizer_state, learnt))
         except UsageError as error:
             raise CheckpointError(
                 f"The checkpoint {saved[-1]} does not fit this model: {error}; begin anew with another out"
@@ -130,3 +134,26 @@ class CheckpointStore:
         """Keep the last model as the best one. Only the main process calls it."""
         with self.writing(f"The model {self.best_model}"):
             copy_model(self.last_model, self.best_model)
+
+
+def _add_rested_weights(
+    optimizer_state: Mapping[str, Tensor], learning: Mapping[str, Tensor]
+) -> dict[str, Tensor]:
+    """The optimizer's tensors by `weight|quantity`, also of weights that rested until now and have none: zeros.
+
+    That is what they begin with, so that a training resumed during an alignment takes the steps of one undisturbed.
+    """
+    complete = dict(optimizer_state)
+    names = {name.rpartition("|")[0] for name in optimizer_state}
+    first = min(names, default="")
+    scalars = {
+        name.rpartition("|")[2]: value.dim() == 0
+        for name, value in optimizer_state.items()
+        if name.startswith(f"{first}|")
+    }
+    for name in learning.keys() - names:
+        for quantity, is_scalar in scalars.items():
+            complete[f"{name}|{quantity}"] = (
+                torch.zeros(()) if is_scalar else torch.zeros_like(learning[name])
+            )
+    return complete
