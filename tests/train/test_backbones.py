@@ -323,6 +323,29 @@ def test_a_checkpoint_that_does_not_give_every_weight_is_refused(
         load_vision_tower(str(folder), dtype=torch.float32)
 
 
+def test_weights_are_downloaded_when_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    stored = hub.write_checkpoint(tmp_path / "hub", hub.INTERNLM2, hub.internlm2_weights(hub.INTERNLM2))
+    cache = tmp_path / "cache"
+    cache.mkdir()
+
+    def download(name: str, allow_patterns: list[str]) -> str:
+        assert name == "internlm/for-this-test"
+        for file in stored.iterdir():
+            if any(file.match(pattern) for pattern in allow_patterns):
+                shutil.copy(file, cache)
+        return str(cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert read_language_config("internlm/for-this-test").hidden_size == 64
+    assert not (cache / "model.safetensors").exists(), "memory is predicted without them"
+    model = load_language_model("internlm/for-this-test", dtype=torch.float32)
+    assert model.config.num_hidden_layers == 2 and (cache / "model.safetensors").is_file()
+
+
 def test_half_a_download_and_the_wrong_family_are_refused(tmp_path: Path) -> None:
     folder = hub.write_checkpoint(
         tmp_path / "lm", hub.INTERNLM2, hub.internlm2_weights(hub.INTERNLM2), shards=3

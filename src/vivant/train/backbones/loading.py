@@ -187,6 +187,7 @@ def load_vision_tower(
     arguments: dict[str, Any] = {"config": config, "dtype": dtype, "output_loading_info": True}
     if attention:
         arguments["attn_implementation"] = attention
+    files.fetch_weights()
     try:
         model, info = AutoModel.from_pretrained(
             str(files.folder), trust_remote_code=trust_remote_code, **arguments
@@ -242,6 +243,7 @@ def load_language_model(
         arguments["attn_implementation"] = attention
     if quantize:
         arguments["quantization_config"] = make_quantization(quantize, dtype)
+    files.fetch_weights()
     try:
         model, info = AutoModelForCausalLM.from_pretrained(
             str(files.folder), trust_remote_code=trust_remote_code, **arguments
