@@ -212,6 +212,30 @@ def chat_checkpoint(llm: str = "internlm2") -> tuple[dict[str, Any], dict[str, A
     return config, weights
 
 
+def save_qwen_vl(folder: Path, family: str) -> tuple[Any, int]:
+    """A whole Qwen-VL as its library writes it: the model, and the side of its patches."""
+    import torch
+    from transformers import AutoConfig, AutoModelForImageTextToText
+
+    text: dict[str, Any] = {
+        "vocab_size": 640, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 512,
+    }  # fmt: skip
+    patch = 14 if family == "qwen2_5_vl" else 16
+    vision: dict[str, Any] = {"depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4}
+    vision |= {"out_hidden_size": 64, "patch_size": patch}
+    if family == "qwen2_5_vl":
+        vision |= {"fullatt_block_indexes": [1], "window_size": 56}
+    else:
+        vision |= {"deepstack_visual_indexes": [0], "num_position_embeddings": 16}
+    text["rope_parameters"] = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]}
+    torch.manual_seed(4)
+    config = AutoConfig.for_model(family, text_config=text, vision_config=vision)
+    whole = AutoModelForImageTextToText.from_config(config).eval()
+    whole.save_pretrained(folder)
+    return whole, patch
+
+
 def write_checkpoint(
     folder: Path,
     config: Mapping[str, Any],

@@ -181,25 +181,8 @@ def test_a_whole_internvl_reads_frames_as_before_until_the_temporal_branch_learn
 
 @pytest.mark.parametrize("family", ["qwen2_5_vl", "qwen3_vl"])
 def test_a_whole_qwen_vl_gives_tower_and_language_model(tmp_path: Path, family: str) -> None:
-    from transformers import AutoConfig, AutoModelForImageTextToText
-
-    text = {
-        "vocab_size": 640, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
-        "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16, "max_position_embeddings": 512,
-    }  # fmt: skip
-    vision: dict[str, Any] = {"depth": 2, "hidden_size": 32, "intermediate_size": 64, "num_heads": 4}
-    vision |= {"out_hidden_size": 64, "patch_size": 14 if family == "qwen2_5_vl" else 16}
-    if family == "qwen2_5_vl":
-        vision |= {"fullatt_block_indexes": [1], "window_size": 56}
-    else:
-        vision |= {"deepstack_visual_indexes": [0], "num_position_embeddings": 16}
-    rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [2, 3, 3]}
-    text["rope_parameters"] = rope  # type: ignore[assignment]
-    config = AutoConfig.for_model(family, text_config=text, vision_config=vision)
-    torch.manual_seed(4)
-    whole = AutoModelForImageTextToText.from_config(config).eval()
-    whole.save_pretrained(tmp_path / "vl")
-    side = 4 * vision["patch_size"]
+    whole, patch = hub.save_qwen_vl(tmp_path / "vl", family)
+    side = 4 * patch
     settings = make_whole_settings(
         tmp_path / "vl",
         vision={"image_size": side, "mean": [0, 0, 0], "spread": [1, 1, 1]},
@@ -213,7 +196,6 @@ def test_a_whole_qwen_vl_gives_tower_and_language_model(tmp_path: Path, family: 
             model.language_model(input_ids=ids).logits, whole(input_ids=ids).logits, atol=1e-4
         )
         tokens = model.encode_videos(frames, [2])["spatial"][0]
-        patch = vision["patch_size"]
         pixels = (frames.float() / 255).permute(0, 3, 1, 2)
         flat = torch.stack([
             pixels[f, :, (r * 2 + i) * patch : (r * 2 + i + 1) * patch, (c * 2 + j) * patch : (c * 2 + j + 1) * patch]
@@ -339,6 +321,29 @@ def test_a_checkpoint_that_does_not_give_every_weight_is_refused(
     damage(folder)
     with pytest.raises(ModelError, match=message):
         load_vision_tower(str(folder), dtype=torch.float32)
+
+
+def test_weights_are_downloaded_when_they_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub
+
+    stored = hub.write_checkpoint(tmp_path / "hub", hub.INTERNLM2, hub.internlm2_weights(hub.INTERNLM2))
+    cache = tmp_path / "cache"
+    cache.mkdir()
+
+    def download(name: str, allow_patterns: list[str]) -> str:
+        assert name == "internlm/for-this-test"
+        for file in stored.iterdir():
+            if any(file.match(pattern) for pattern in allow_patterns):
+                shutil.copy(file, cache)
+        return str(cache)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
+    assert read_language_config("internlm/for-this-test").hidden_size == 64
+    assert not (cache / "model.safetensors").exists(), "memory is predicted without them"
+    model = load_language_model("internlm/for-this-test", dtype=torch.float32)
+    assert model.config.num_hidden_layers == 2 and (cache / "model.safetensors").is_file()
 
 
 def test_half_a_download_and_the_wrong_family_are_refused(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import yaml
 from typer.testing import CliRunner
 
 from tests.support import hub_checkpoints as hub
-from tests.support.train_kit import write_world
+from tests.support.train_kit import COLOURS, QUESTIONS, write_questions, write_world
 from tests.train.test_backbones import write_chat, write_tokenizer
 from tests.train.test_features import make_published
 from vivant.cli.train import app
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import torch
 
     from vivant.train.checkpoints import load_model
+    from vivant.train.exporting import export_questions
     from vivant.train.settings import make_recipe
     from vivant.train.trainer import train
 
@@ -107,6 +108,21 @@ def test_questions_and_settings_for_other_trainers(folder: Path, tmp_path: Path)
     info = json.loads((tmp_path / "llama-factory" / "dataset_info.json").read_text())
     # A column that is named and not there is a KeyError in LLaMA-Factory.
     assert info["vivant"]["columns"] == {"messages": "messages", "videos": "videos"}
+
+
+def test_a_mark_that_a_user_wrote_stands_for_no_video(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", 5, side=32, times=4, tasks=("tag",))
+    write_questions(world, {colour: f"<image> of {colour} <video>" for colour in COLOURS})
+    source = {"benchmark": str(world / QUESTIONS), "where": ["kind=colour"]}
+    assert (
+        export_questions(make_recipe({"data": {"sources": [source]}}), tmp_path, tmp_path / "x", "ms-swift")
+        == 5
+    )
+    for line in (tmp_path / "x" / "questions.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        text = "".join(message["content"] for message in row["messages"])
+        assert text.count("<video>") == len(row["videos"]) == 1 and "<image>" not in text
+        assert "< image> of " in row["messages"][1]["content"]
 
 
 def test_a_tracker_that_is_not_installed_is_one_line(folder: Path, tmp_path: Path) -> None:

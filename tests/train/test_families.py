@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.train_kit import recipe, write_world
+from tests.support import hub_checkpoints as hub
+from tests.support.train_kit import read_rows, recipe, write_world
+from tests.train.test_backbones import write_tokenizer
 from vivant.core.types import FramePolicy
 from vivant.engine.evaluation import evaluate
 
@@ -15,7 +18,8 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import torch
     from safetensors.torch import load_file
 
-    from vivant.train.checkpoints import load_model
+    from vivant.train.checkpoints import list_checkpoints, load_model
+    from vivant.train.exporting import export_transformers
     from vivant.train.model.processing import train_tokenizer
     from vivant.train.settings import make_recipe
     from vivant.train.trainer import train
@@ -97,3 +101,64 @@ def test_a_family_is_trained_kept_loaded_and_evaluated(
     )
     statuses = {record.reply.status for record in run.records().values()}
     assert len(run.records()) == 6 and statuses <= {"ok", "truncated"}
+
+
+_PUBLISHED = {
+    "spatial": {"frames": 2, "grid": 2},
+    "temporal": {"init": "features", "window": 4, "tokens": 4, "patches": 2, "cells": 2, "heads": 4},
+    "fusion": {"place": "both", "start": 0.0, "every": 1, "width": 32},
+}
+
+
+def make_parts(folder: Path, family: str) -> dict[str, Any]:
+    """The model settings of a small checkpoint of this family, in the published architecture."""
+    lora = {"lora": {"rank": 2, "alpha": 4}, "chat": True}
+    if family.startswith("qwen"):
+        _, patch = hub.save_qwen_vl(folder / "vl", family)
+        checkpoint = str(write_tokenizer(folder / "vl"))
+        return {
+            **_PUBLISHED,
+            "checkpoint": checkpoint,
+            "vision": {"image_size": 4 * patch},
+            "language": lora,
+        }
+    vision, language = folder / "tower", folder / "words"
+    hub.write_checkpoint(vision, hub.VIT_6B, hub.vit_weights(hub.VIT_6B), dtype="bfloat16")
+    if family == "internlm3":
+        hub.write_checkpoint(language, hub.INTERNLM3, hub.llama_weights(hub.INTERNLM3), dtype="bfloat16")
+        write_tokenizer(language)
+    else:
+        save_language_model(language, "qwen3")
+    return {
+        **_PUBLISHED,
+        "vision": {"name": str(vision), "image_size": 56},
+        "language": {"name": str(language), **lora},
+    }
+
+
+@pytest.mark.parametrize("family", ["internlm3", "internvit and qwen3", "qwen2_5_vl", "qwen3_vl"])
+def test_a_family_resumes_and_is_loaded_by_transformers_alone(tmp_path: Path, family: str) -> None:
+    from transformers import AutoModel, AutoModelForCausalLM
+
+    world = write_world(tmp_path / "world", 4, side=32, times=6, tasks=("tag",))
+    settings = {"steps": 2, "row_tokens": 512, "batch_tokens": 512, "learning_rate": 0.01}
+    content = recipe(world, out=str(tmp_path / "out"), train=settings, checkpoint_every=1)
+    content["model"] = make_parts(tmp_path, family)
+    result = train(make_recipe(content))
+    losses = read_rows(tmp_path / "out", "loss")
+    shutil.rmtree(list_checkpoints(tmp_path / "out")[-1])
+    assert train(make_recipe(content), resume=True).finished
+    assert read_rows(tmp_path / "out", "loss") == losses and len(losses) == 2
+    export_transformers(result.model, tmp_path / "hf")
+    model, _ = load_model(result.model)
+    words, missed = AutoModelForCausalLM.from_pretrained(
+        tmp_path / "hf" / "language_model", output_loading_info=True
+    )
+    tower, blind = AutoModel.from_pretrained(tmp_path / "hf" / "vision_tower", output_loading_info=True)
+    assert not any(each[kind] for each in (missed, blind) for kind in ("missing_keys", "unexpected_keys"))
+    ids = torch.arange(5, 12)[None]
+    with torch.no_grad():
+        wanted = model.eval().language_model(input_ids=ids).logits
+        assert torch.allclose(words.eval()(input_ids=ids).logits, wanted, atol=1e-4)
+    for name, value in model.eyes.model.state_dict().items():
+        assert torch.equal(tower.state_dict()[name].float(), value.float()), name

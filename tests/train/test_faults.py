@@ -17,12 +17,13 @@ from vivant.models.base import ModelOptions
 from vivant.models.registry import create
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_state
+    from vivant.train.checkpoint_store import TrainingError
+    from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_model, load_state
     from vivant.train.model.config import LanguageSettings, LoraSettings
     from vivant.train.model.language import make_language_model
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import load_recipe, make_recipe
-    from vivant.train.trainer import TrainingError, train
+    from vivant.train.trainer import train
 
 
 @pytest.fixture
@@ -201,6 +202,17 @@ def test_a_folder_that_holds_something_else(world: Path) -> None:
     (other / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(UsageError, match="is not empty and holds no training"):
         train(make_recipe(recipe(world, out=str(other))))
+
+
+def test_a_training_that_took_no_step_leaves_its_folder_to_another_recipe(world: Path) -> None:
+    refused = recipe(world, data={"vocabulary": 410}, train={"row_tokens": 20})
+    with pytest.raises(VivantError, match=r"raise train\.row_tokens"):
+        train(make_recipe(refused))
+    out = world.parent / "out"
+    assert (out / "recipe.json").is_file() and not list_checkpoints(out)
+    train(make_recipe(recipe(world, train={"steps": 2})))
+    assert json.loads((out / "recipe.json").read_text())["recipe"]["data"]["vocabulary"] == 420
+    assert load_model(out / "last")[1].tokenizer.vocab_size > 410, "nor is the tokenizer the other's"
 
 
 def test_a_training_of_an_earlier_version_is_refused_with_a_remedy(world: Path) -> None:

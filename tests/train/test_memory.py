@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from typer.testing import CliRunner
 
-from tests.support.train_kit import recipe, write_world
+from tests.support.train_kit import join_all, read_rows, recipe, start_two, write_world
 from vivant.cli.train import app
 from vivant.core.errors import UsageError
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train import trainer
+    from vivant.train import checkpoint_store
+    from vivant.train.checkpoint_store import TrainingError
     from vivant.train.checkpoints import list_checkpoints, load_state, save_state
     from vivant.train.memory import check_memory, predict_memory
     from vivant.train.recipes import read_recipe_text
     from vivant.train.settings import load_recipe, make_recipe
-    from vivant.train.trainer import TrainingError, train
+    from vivant.train.trainer import train
 
 
 def make_large(tmp_path: Path, **settings: Any) -> Any:
@@ -67,7 +70,7 @@ def test_a_disk_that_fills_leaves_the_last_good_checkpoint(
             raise OSError(28, "No space left on device")
         save_state(folder, *args)
 
-    monkeypatch.setattr(trainer, "save_state", fill)
+    monkeypatch.setattr(checkpoint_store, "save_state", fill)
     with pytest.raises(
         TrainingError, match=r"No space left on device; the last good checkpoint is .*step-00000002"
     ):
@@ -76,6 +79,32 @@ def test_a_disk_that_fills_leaves_the_last_good_checkpoint(
     assert load_state(saved)[0].position.step == 2
     monkeypatch.undo()
     assert train(make_recipe(content), resume=True).finished
+
+
+def test_a_disk_that_fills_during_an_evaluation_costs_no_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = write_world(tmp_path / "world", 6, side=32, times=6, tasks=("tag", "topic"))
+    held_out = {"benchmark": "mimic/thinking", "data": str(world), "every": 3}
+    content = recipe(world, out=str(tmp_path / "out"), train={"steps": 4}, evaluation=held_out)
+    usual, written = os.pwrite, 0
+
+    def write(file: int, line: bytes, at: int) -> int:
+        nonlocal written
+        written += 1
+        if written > 2:
+            raise OSError(28, "No space left on device")
+        return usual(file, line, at)
+
+    monkeypatch.setattr(os, "pwrite", write)  # what the log of a run writes with
+    with pytest.raises(
+        TrainingError,
+        match=r"evaluation of step 3 .*log.jsonl: No space left.*last good checkpoint is .*step-00000002",
+    ):
+        train(make_recipe(content))
+    monkeypatch.undo()
+    result = train(make_recipe(content), resume=True)
+    assert result.finished and result.best is not None
 
 
 @pytest.mark.parametrize(
@@ -94,6 +123,7 @@ def test_recipes_that_contradict_themselves_are_refused(
         make_recipe(recipe(tmp_path, train=changes))
 
 
+@pytest.mark.slow
 def test_a_stage_trains_its_parts_alone(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", 4, side=32, times=6, tasks=("tag",))
     stages = [{"steps": 2, "parts": ["projectors"]}, {"steps": 2}]
@@ -105,3 +135,14 @@ def test_a_stage_trains_its_parts_alone(tmp_path: Path) -> None:
     moved = {name.partition(".")[0] for name in first if not first[name].equal(second[name])}
     assert moved <= {"projectors", "marks", "lines"} and "projectors" in moved
     assert any(not second[name].equal(third[name]) for name in second if name.startswith("language_model."))
+    losses = read_rows(tmp_path / "out", "loss", "gradient_norm")
+    for later in list_checkpoints(tmp_path / "out")[1:]:
+        shutil.rmtree(later)
+    assert train(make_recipe(content), resume=True).finished, "also where some weights have only rested"
+    assert read_rows(tmp_path / "out", "loss", "gradient_norm") == losses
+    for later in list_checkpoints(tmp_path / "out")[1:]:
+        shutil.rmtree(later)
+    join_all(start_two({**content, "train": {**content["train"], "fsdp": {}}}, resume=True))
+    shared = read_rows(tmp_path / "out", "loss", "gradient_norm")
+    for row, same in zip(shared, losses, strict=True):
+        assert [float(value) for value in row] == pytest.approx([float(value) for value in same], rel=1e-3)

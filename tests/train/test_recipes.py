@@ -42,6 +42,29 @@ def test_every_recipe_loads(name: str, tmp_path: Path) -> None:
     assert isinstance(again.exception, UsageError), "a recipe that was changed must not be written over"
 
 
+def test_a_backbone_named_in_a_recipe_replaces_the_one_of_the_size() -> None:
+    data = {"sources": [{"benchmark": "mimic/thinking", "data": "x"}]}
+    train = {"row_tokens": 4096}
+    model = {"size": "8b", "language": {"name": "Qwen/Qwen2.5-7B-Instruct"}}
+    other = make_recipe({"model": model, "data": data, "train": train}).model
+    assert other.language.name.startswith("Qwen") and not other.language.config, "its figures are its own"
+    assert other.language.chat and other.language.lora and other.vision.config["hidden_size"] == 1024
+    whole = {"size": "8b", "checkpoint": "OpenGVLab/InternVL2_5-8B", "spatial": {"pool": "shuffle"}}
+    settings = make_recipe({"model": whole, "data": data, "train": train}).model
+    assert settings.vision_source == settings.language_source == "OpenGVLab/InternVL2_5-8B"
+    assert not settings.vision.config and settings.vision.image_size == 448
+
+
+def test_folders_of_backbones_are_relative_to_the_recipe(tmp_path: Path) -> None:
+    (tmp_path / "backbones" / "tower").mkdir(parents=True)
+    model = {"size": "8b", "vision": {"name": "backbones/tower"}, "language": {"name": "Qwen/Qwen3-8B"}}
+    content = {"model": model, "data": {"sources": [{"data": "x"}]}, "train": {"row_tokens": 4096}}
+    (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
+    loaded, _ = load_recipe(tmp_path / "recipe.yaml")
+    assert loaded.model.vision.name == str((tmp_path / "backbones" / "tower").resolve())
+    assert loaded.model.language.name == "Qwen/Qwen3-8B", "a name on the hub"
+
+
 def test_recipes_are_listed_and_printed() -> None:
     listed = CliRunner().invoke(app, ["recipes"]).output
     assert {"mime-actions", "mmie-judge", "mimic-tiny", "mimic-1b", "mimic-8b"} <= set(listed.split())

@@ -6,6 +6,7 @@ import csv
 import itertools
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -21,6 +22,7 @@ from typer.testing import CliRunner
 
 from tests.support.helpers import logged_messages
 from tests.support.train_kit import join_all, read_rows, recipe, start_process, start_two, write_world
+from vivant.cli.main import app as main_app
 from vivant.cli.train import app
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply, Request
@@ -32,7 +34,7 @@ from vivant.runs.run import Run
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
-    from vivant.train import trainer
+    from vivant.train import checkpoint_store, trainer
     from vivant.train.checkpoints import list_checkpoints, load_model, load_state, save_state
     from vivant.train.live_model import LiveEngine
     from vivant.train.settings import make_recipe
@@ -161,7 +163,7 @@ def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: P
     assert read_rows(tmp_path / "here", "loss", "tokens") == read_rows(tmp_path / "there", "loss", "tokens")
 
 
-@pytest.mark.parametrize("way", [{}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
+@pytest.mark.parametrize("way", [{"device": "auto"}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
 def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path, way: dict[str, Any]) -> None:
     """Also where they have unequal numbers of rows, and weights are shared out."""
     settings = {"steps": 3, "micro_rows": 1, "batch_tokens": 900}
@@ -294,7 +296,7 @@ def test_a_broken_video_and_a_full_disk_end_all_processes(
             raise OSError(28, "No space left on device")
         usual(folder, *args)
 
-    monkeypatch.setattr(trainer, "save_state", save)  # the main process alone calls it
+    monkeypatch.setattr(checkpoint_store, "save_state", save)  # the main process alone calls it
     out = tmp_path / "full"
     lines = end_all(start_two(make_content(world, out)), tmp_path)
     assert lines[0] == lines[1] and re.search(
@@ -303,10 +305,16 @@ def test_a_broken_video_and_a_full_disk_end_all_processes(
     assert load_state(list_checkpoints(out)[-1])[0].position.step == 2
     broken = tmp_path / "broken"
     shutil.copytree(world, broken)
-    (broken / "videos" / "v0001.mp4").write_bytes(b"half")
-    content = make_content(broken, tmp_path / "out", data={"max_failed": 0.0})
-    lines = end_all(start_two(content), tmp_path)  # the process whose row holds the video meets it
-    assert lines[0] == lines[1] and re.search(r"1 of 8 videos cannot be used.*v0001", lines[0])
+    for number in (0, 1, 2, 5):
+        (broken / "videos" / f"v{number:04d}.mp4").write_bytes(b"half")
+    # Neither process has the rows of all four in the first two steps; together they have lost too many then.
+    settings = {"steps": 2, "batch_tokens": 6000, "per_video": 1}
+    content = make_content(broken, tmp_path / "out", data={"max_failed": 0.4}, train=settings)
+    lines = end_all(start_two(content), tmp_path)
+    assert all("4 of 8 videos cannot be used, more than the share of 0.4" in line for line in lines)
+    allowed = make_content(broken, tmp_path / "allowed", data={"max_failed": 0.5}, train=settings)
+    join_all(start_two(allowed))
+    assert read_rows(tmp_path / "allowed", "skipped")[-1] == ("4",), "each is counted once"
 
 
 @pytest.mark.slow
@@ -343,24 +351,29 @@ def test_a_question_that_cannot_be_read_costs_no_sharded_evaluation_and_a_failed
 
 def test_the_command_trains_evaluates_and_its_model_runs(world: Path, tmp_path: Path) -> None:
     held_out = {"benchmark": "mimic/topic", "data": str(world), "where": ["platform=test"]}
-    content = make_content(world, tmp_path / "out", train={"steps": 2}, evaluation=held_out)
+    out = tmp_path / "my models"
+    content = make_content(world, out, train={"steps": 2}, evaluation=held_out)
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
     with logged_messages() as messages:
         ran = CliRunner().invoke(app, ["mimic-chat", "--config", str(tmp_path / "recipe.yaml")])
     assert ran.exit_code == 0, ran.output
     text = "\n".join(messages)
-    assert "held-out accuracy" in text and "Use it: vivant run mimic" in text
-    with (tmp_path / "out" / "evaluations.csv").open(encoding="utf-8") as file:
+    assert "held-out accuracy" in text
+    printed = shlex.split(text.partition("Use it:")[2].strip())
+    assert printed[:3] == ["vivant", "run", "mimic/topic"] and printed[-2:] == ["--frames", "8"]
+    pasted = CliRunner().invoke(main_app, [*printed[1:], "--out", str(tmp_path / "pasted")])
+    assert pasted.exit_code == 0 and len(Run(tmp_path / "pasted").records()) == 2, pasted.output
+    with (out / "evaluations.csv").open(encoding="utf-8") as file:
         evaluations = list(csv.DictReader(file))
     assert [(row["step"], row["samples"]) for row in evaluations] == [("2", "2")]
-    assert (tmp_path / "out" / "best" / "model.safetensors").is_file()
+    assert (out / "best" / "model.safetensors").is_file()
     chosen: Any = {
         "data": (str(world),),
         "where": ("platform=test",),
         "out": str(tmp_path / "run"),
         "answer_by": "loglik",
     }
-    run = evaluate("mimic/topic", f"mimic-chat/{tmp_path / 'out' / 'best'}", **chosen)
-    assert run.model == "mimic-chat/out/best"
+    run = evaluate("mimic/topic", f"mimic-chat/{out / 'best'}", **chosen)
+    assert run.model == "mimic-chat/my models/best"
     replies = [record.reply for record in run.records().values()]
     assert [(reply.status, len(reply.likelihoods)) for reply in replies] == [("ok", 4)] * 2

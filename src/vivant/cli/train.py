@@ -50,6 +50,8 @@ def mimic_chat(
     """
     import msgspec
 
+    from vivant.train.accelerator import is_main_process
+    from vivant.train.evaluation import format_run_command
     from vivant.train.settings import load_recipe
     from vivant.train.trainer import train as run
 
@@ -57,13 +59,16 @@ def mimic_chat(
     changes = {
         name: value for name, value in (("out", out and str(out)), ("seed", seed)) if value is not None
     }
-    result = run(msgspec.structs.replace(recipe, **changes), base, resume=resume)
+    recipe = msgspec.structs.replace(recipe, **changes)
+    result = run(recipe, base, resume=resume)
+    if not is_main_process():
+        return
     if not result.finished:
-        say(f"Stopped after {result.steps} steps; go on: vivant train mimic-chat --config {config} --resume")
+        say(f"Stopped after {result.steps} steps. Go on with the same command and --resume")
         return
     accuracy = "" if result.accuracy is None else f", {result.accuracy:.1%} on the held-out slice"
     folder = result.best or result.model
-    say(f"{result.steps} steps{accuracy}. Use it: vivant run mimic --model mimic-chat/{folder}")
+    say(f"{result.steps} steps{accuracy}. Use it:\n{format_run_command(recipe, base, folder)}")
 
 
 @app.command()
@@ -109,6 +114,7 @@ def features(
         vivant train mimic-chat --config recipe.yaml
     """
     from vivant.core.progress import log_progress
+    from vivant.train.accelerator import is_main_process
     from vivant.train.feature_extraction import write_features
     from vivant.train.settings import load_recipe
 
@@ -116,7 +122,8 @@ def features(
     report = log_progress()
     result = write_features(recipe, base, lambda done, total: report(done, total, "videos encoded"))
     failed = f"; {result.failed} cannot be used" if result.failed else ""
-    say(f"{result.written} videos encoded, {result.present} were there already{failed}: {result.folder}")
+    if is_main_process():
+        say(f"{result.written} videos encoded, {result.present} were there already{failed}: {result.folder}")
 
 
 @app.command()

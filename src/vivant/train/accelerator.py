@@ -49,9 +49,18 @@ def make_accelerator(recipe: Recipe) -> Any:
     others = [name for name in train.trackers if name != "tensorboard"]
     for name in others:
         require_package(name, "train", f"train.trackers: {name}")
-    return Accelerator(
-        cpu=device == "cpu", mixed_precision=precision, kwargs_handlers=handlers, log_with=others or None
+    # Without `cpu`, accelerate leaves each of several processes on the processor to itself.
+    on_processor = device == "cpu" or (device == "auto" and not torch.accelerator.is_available())
+    accelerator = Accelerator(
+        cpu=on_processor, mixed_precision=precision, kwargs_handlers=handlers, log_with=others or None
     )
+    launched = int(os.environ.get("WORLD_SIZE", "1"))
+    if launched != accelerator.num_processes:
+        raise UsageError(
+            f"{launched} processes were launched, but they do not find each other on the device "
+            f"{accelerator.device.type}; launch one, or write train.device: cpu"
+        )
+    return accelerator
 
 
 def _refuse_launcher_sharding() -> None:
@@ -62,6 +71,13 @@ def _refuse_launcher_sharding() -> None:
                 f"accelerate was launched with {name}; write train.{name} in the recipe, and launch without it "
                 f"(accelerate config, or no --use_{name})"
             )
+
+
+def is_main_process() -> bool:
+    """Whether this process is the one that speaks for all; there is an accelerator already."""
+    from accelerate import PartialState
+
+    return bool(PartialState().is_main_process)
 
 
 def raise_together(error: VivantError | None, accelerator: Any) -> None:
@@ -78,6 +94,21 @@ def raise_together(error: VivantError | None, accelerator: Any) -> None:
             error = error or next(each for each in errors if each is not None)
     if error is not None:
         raise error
+
+
+def share_counts(news: Mapping[str, str], count: int, accelerator: Any) -> tuple[dict[str, str], int]:
+    """The news of all processes together, and the sum of their counts; all must call it."""
+    from accelerate.utils import gather_object
+
+    if accelerator.num_processes == 1:
+        return dict(news), count
+    figures = torch.tensor([len(news), count], dtype=torch.int64, device=accelerator.device)
+    figures = accelerator.reduce(figures, "sum")
+    everywhere = dict(news)
+    if int(figures[0]):  # texts are gathered only where there are any
+        for each in gather_object([dict(news)]):
+            everywhere.update(each)
+    return everywhere, int(figures[1])
 
 
 def move_batch(value: Any, device: torch.device) -> Any:

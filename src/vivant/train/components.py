@@ -27,6 +27,7 @@ from vivant.train.model.processing import (
     find_shared_lines,
     train_tokenizer,
 )
+from vivant.train.output_folder import TOKENIZER_FOLDER
 from vivant.train.settings import Recipe
 
 logger = logging.getLogger("vivant")
@@ -79,7 +80,7 @@ def load_tokenizer_for(recipe: Recipe, examples: ExampleSet, out: Path, accelera
     language = recipe.model.language
     if recipe.model.language_source:
         return load_tokenizer(recipe.model.language_source, trust_remote_code=language.trust_remote_code)
-    folder = out / "tokenizer"
+    folder = out / TOKENIZER_FOLDER
     failed: VivantError | None = None
     if accelerator.is_main_process and not folder.is_dir():
         try:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from pathlib import Path
 from typing import Any
 
+from vivant.benchmarks import registry
+from vivant.benchmarks.summary import matches, parse_where
 from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.files import remove
+from vivant.core.types import FramePolicy
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
 from vivant.engine.run_execution import run_plan
@@ -24,9 +28,6 @@ _MAX_QUESTIONS = 16
 
 def check_evaluation(recipe: Recipe, base: Path) -> None:
     """Refuse an evaluation that could not take place, before the training begins."""
-    from vivant.benchmarks import registry
-    from vivant.benchmarks.summary import matches, parse_where
-
     evaluation = recipe.evaluation
     if evaluation is None:
         return
@@ -49,8 +50,6 @@ def check_evaluation(recipe: Recipe, base: Path) -> None:
 
 def _resolve_paths(evaluation: EvaluationSettings, base: Path) -> tuple[str, str]:
     """The benchmark and its data, with paths relative to the recipe's folder."""
-    from vivant.benchmarks import registry
-
     selector, data = evaluation.benchmark, evaluation.data
     if registry.is_file(selector):
         selector = str(base / selector)
@@ -86,6 +85,35 @@ def evaluate_together(
         return {**row, "seconds": round(time.perf_counter() - started, 2)}
 
     return rounds.run(run)
+
+
+def format_run_command(recipe: Recipe, base: Path, model: Path) -> str:
+    """The command that evaluates a finished model on what its recipe holds out, with the frames of its training.
+
+    Where a recipe holds nothing out, or only a part of what it learns from, on the bundled edition.
+    """
+    held_out = recipe.evaluation
+    benchmark = held_out.benchmark if held_out else recipe.data.sources[0].benchmark
+    if held_out is None or held_out.split:
+        held_out = EvaluationSettings(benchmark=benchmark, data="mini")
+    selector, data = _resolve_paths(held_out, base)
+    words = ["vivant", "run", selector, "--model", f"mimic-chat/{model}"]
+    words += ["--data", data] if data and not registry.is_file(selector) else []
+    words += [word for condition in held_out.where for word in ("--where", condition)]
+    words += ["--style", held_out.style] if held_out.style else []
+    return shlex.join([*words, *_format_frame_options(recipe.data.frames)])
+
+
+def _format_frame_options(frames: FramePolicy) -> list[str]:
+    """The options of `vivant run` that choose the same frames."""
+    options = {
+        "count": ["--frames", str(frames.count)],
+        "fps": ["--fps", f"{frames.fps:g}"],
+        "every": ["--every", str(frames.every), "--every-start", frames.every_start],
+    }.get(frames.select, [])
+    options += ["--max-frames", str(frames.cap)] if frames.cap and frames.select != "count" else []
+    options += ["--spread", frames.spread] if frames.spread != FramePolicy().spread else []
+    return [*options, "--longest-side", str(frames.longest_side)] if frames.longest_side else options
 
 
 def count_questions_at_once(recipe: Recipe) -> int:
@@ -131,8 +159,6 @@ def _summarize_run(run: Run, step: int) -> dict[str, Any]:
 
 
 def _resolve_conditions(evaluation: EvaluationSettings, selector: str, data: str) -> tuple[str, ...]:
-    from vivant.benchmarks import registry
-
     if evaluation.split is None:
         return evaluation.where
     chosen = registry.select([selector], [data] if data else [], {})

@@ -19,6 +19,8 @@ from vivant.train.data.sources import Example, load_examples, phrase_example
 from vivant.train.settings import Recipe
 
 Trainer = Literal["ms-swift", "llama-factory"]
+_IMAGE_TOKEN = "<IMG_CONTEXT>"
+"""What InternVL's tokenizers call the place of a patch."""
 
 
 class ExportedWeights(Struct, frozen=True):
@@ -79,7 +81,7 @@ def export_transformers(
         }
         save_file(rest, temporary / "mimic_chat.safetensors", {"format": "pt"})
         if settings.checkpoint and "spatial" in model.projectors and not model.eyes.takes_patches_of_qwen:
-            _save_internvl(model, native, temporary / "internvl")
+            _save_internvl(model, native, processor.tokenizer, temporary / "internvl")
             processor.tokenizer.save_pretrained(temporary / "internvl")
             parts.append("internvl")
     left_out = ("temporal branch", "gated fusion") if settings.temporal.on else ()
@@ -98,12 +100,14 @@ def _make_plain_copy(language_model: Any, weights: dict[str, Any]) -> Any:
     return plain
 
 
-def _save_internvl(model: Any, words: dict[str, Any], folder: Path) -> None:
+def _save_internvl(model: Any, words: dict[str, Any], tokenizer: Any, folder: Path) -> None:
     """The whole model without its temporal branch, in the class that its checkpoint came in."""
     from transformers import InternVLConfig, InternVLForConditionalGeneration
 
     text = model.language_model.config
+    mark = tokenizer.get_vocab().get(_IMAGE_TOKEN)
     config = InternVLConfig(
+        **({} if mark is None else {"image_token_id": mark}),
         vision_config=model.eyes.model.config.to_dict(),
         text_config=text.to_dict(),
         tie_word_embeddings=bool(text.tie_word_embeddings),
@@ -154,10 +158,17 @@ def _make_row(example: Example, seed: int) -> dict[str, Any]:
         files[kind].append(str(Path(example.media_root) / part.path))
         marks.append("<video>" if kind == "videos" else "<image>")
     messages = [
-        {"role": "user", "content": "".join(marks) + phrased.text},
-        {"role": "assistant", "content": phrased.answer},
+        {"role": "user", "content": "".join(marks) + _break_marks(phrased.text)},
+        {"role": "assistant", "content": _break_marks(phrased.answer)},
     ]
     return {"messages": messages, **{kind: paths for kind, paths in files.items() if paths}}
+
+
+def _break_marks(text: str) -> str:
+    """Text in which nothing stands for a medium: both trainers count marks, also those that a user wrote."""
+    for mark in ("<video>", "<image>", "<audio>"):
+        text = text.replace(mark, f"< {mark[1:]}")
+    return text
 
 
 def _make_dataset_info(rows: Sequence[Mapping[str, Any]]) -> str:

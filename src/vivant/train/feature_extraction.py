@@ -15,7 +15,7 @@ from torch import nn
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.paths import cache_root
 from vivant.train.accelerator import frozen_dtype, make_accelerator
-from vivant.train.data.frame_loader import FrameLoader, count_videos
+from vivant.train.data.frame_loader import FrameLoader
 from vivant.train.data.sources import load_examples
 from vivant.train.feature_cache import FeatureCache
 from vivant.train.model.config import ModelSettings
@@ -31,7 +31,7 @@ _AHEAD = 8
 
 
 class ExtractedFeatures(Struct, frozen=True):
-    """What one process did."""
+    """What all processes did together."""
 
     folder: Path
     written: int
@@ -61,7 +61,7 @@ def write_features(
     Args:
         recipe: names the encoders, the data and the frames.
         base: the folder that the recipe's paths are relative to.
-        progress: is called with the videos done and all videos of this process.
+        progress: is called in the main process with the videos done and all videos of this process.
     """
     settings = recipe.model
     if not settings.has_fixed_features or not settings.vision_source:
@@ -89,18 +89,24 @@ def write_features(
             megabytes=data.memory,
         )
     ) as loader:
-        loader.limit_failures(count_videos(share), data.max_failed)
+        loader.limit_failures(len(videos), data.max_failed)
         for number, example in enumerate(missing):
             loader.request(missing[number : number + _AHEAD])
             try:
                 frames = torch.from_numpy(loader.load_frames(example)).to(accelerator.device)
             except MediaError:
+                if (excess := loader.find_excess()) is not None:
+                    raise excess from None
                 continue
             with accelerator.autocast():
                 cache.write(example, extract_features(encoders, frames))
             written += 1
-            if progress is not None:
+            if progress is not None and accelerator.is_main_process:
                 progress(number + 1, len(missing))
+        loader.share_failures(accelerator)
+        if (excess := loader.find_excess()) is not None:
+            raise excess
         failed = len(loader.failed)
-    accelerator.wait_for_everyone()
-    return ExtractedFeatures(cache.folder, written, len(share) - len(missing), failed)
+    counts = torch.tensor([written, len(share) - len(missing)], device=accelerator.device)
+    written, present = accelerator.reduce(counts, "sum").tolist()
+    return ExtractedFeatures(cache.folder, written, present, failed)

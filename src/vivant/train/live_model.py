@@ -167,7 +167,8 @@ class AnswerRounds:
             result.add_done_callback(lambda _: self._questions.put(None))
             try:
                 while (question := self._questions.get()) is not None:
-                    self._answer(*question)
+                    if question[1].set_running_or_notify_cancel():  # a run that failed asks no more
+                        self._answer(*question)
             except BaseException as error:
                 self._end_after(error)
                 raise
@@ -190,7 +191,7 @@ class AnswerRounds:
             self.failure = _describe(error)
             while not self._questions.empty():
                 question = self._questions.get()
-                if question is not None:
+                if question is not None and question[1].set_running_or_notify_cancel():
                     question[1].set_result(None)
 
     def _take_part(self, requests: Sequence[Request] | str) -> list[Reply] | str:

@@ -8,13 +8,14 @@ from typing import Any
 import msgspec
 
 from vivant.core.errors import UsageError, VivantError
-from vivant.core.files import write_atomic
+from vivant.core.files import remove, write_atomic
 from vivant.train.accelerator import raise_together
 from vivant.train.checkpoints import CheckpointError, list_checkpoints
 from vivant.train.evaluation import check_evaluation
 from vivant.train.settings import Recipe
 
 RECIPE_FILE = "recipe.json"
+TOKENIZER_FOLDER = "tokenizer"
 FORMAT = 2
 """Changes when the same recipe becomes another training."""
 
@@ -36,7 +37,11 @@ def prepare_together(out: Path, recipe: Recipe, base: Path, accelerator: Any, *,
 def _prepare_output(out: Path, recipe: Recipe, *, resume: bool) -> None:
     """Refuse a folder that holds something else; write what this training is."""
     file = out / RECIPE_FILE
-    if file.is_file():
+    if file.is_file() and not resume and not _has_steps(out):
+        # A training that ended before its first step, for instance for want of memory, has nothing to lose.
+        remove(out / TOKENIZER_FOLDER)
+        remove(file)
+    elif file.is_file():
         before = msgspec.json.decode(file.read_bytes())
         if before.get("fingerprint") != recipe.fingerprint():
             _refuse_earlier_version(out, before, recipe)
@@ -62,6 +67,13 @@ def _prepare_output(out: Path, recipe: Recipe, *, resume: bool) -> None:
             "recipe": msgspec.to_builtins(recipe),
         }
         write_atomic(file, msgspec.json.format(msgspec.json.encode(content)))
+
+
+def _has_steps(out: Path) -> bool:
+    """Whether a training in a folder took a step."""
+    metrics = out / "metrics.csv"
+    rows = metrics.read_bytes().count(b"\n") - 1 if metrics.is_file() else 0
+    return rows > 0 or bool(list_checkpoints(out)) or (out / "last").exists()
 
 
 def _refuse_earlier_version(out: Path, before: dict[str, Any], recipe: Recipe) -> None:

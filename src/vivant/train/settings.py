@@ -84,7 +84,7 @@ class TrainingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Share out weights, gradients and optimizer over processes (FSDP2): `{}`, or `reshard_after_forward`,
     `cpu_offload`. Without it every process has them all (DDP)."""
     deepspeed: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of accelerate's DeepSpeedPlugin, e.g. `zero_stage: 2`, instead of `fsdp`."""
+    """Settings of accelerate's DeepSpeedPlugin, e.g. `zero_stage: 1`, instead of `fsdp`."""
     rates: Mapping[str, float] = field(default_factory=dict)
     """Factors of the learning rate by part: vision, temporal, projectors, fusion, lora, language."""
     stages: tuple[StageSettings, ...] = ()
@@ -148,7 +148,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
     """The recipe in a YAML file, and the folder that its paths are relative to.
 
-    `model` may be the name of a size, or a mapping with `size` and what is to be otherwise.
+    `model` may be the name of a size, or a mapping with `size` and what is to be otherwise. A backbone named there
+    replaces the size's, whose configuration then no longer counts.
     """
     path = Path(file).expanduser()
     try:
@@ -157,7 +158,26 @@ def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
         raise UsageError(f"Cannot read the recipe: {error}") from error
     if not isinstance(content, dict):
         raise UsageError(f"{path} should be a mapping with model, data, train")
-    return make_recipe(content, str(path)), path.parent
+    recipe = make_recipe(content, str(path))
+    return msgspec.structs.replace(recipe, model=_resolve_folders(recipe.model, path.parent)), path.parent
+
+
+def _resolve_folders(model: ModelSettings, base: Path) -> ModelSettings:
+    """Names of backbones that are folders beside the recipe, as paths that hold from everywhere."""
+
+    def resolve(name: str) -> str:
+        folder = base / Path(name).expanduser()
+        return str(folder.resolve()) if name and folder.is_dir() else name
+
+    replace = msgspec.structs.replace
+    encoder = replace(model.temporal.encoder, name=resolve(model.temporal.encoder.name))
+    return replace(
+        model,
+        checkpoint=resolve(model.checkpoint),
+        vision=replace(model.vision, name=resolve(model.vision.name)),
+        language=replace(model.language, name=resolve(model.language.name)),
+        temporal=replace(model.temporal, encoder=encoder),
+    )
 
 
 def make_recipe(content: Mapping[str, Any], source: str = "recipe") -> Recipe:
@@ -232,8 +252,17 @@ def _resolve_model(model: Any) -> Any:
         return load_size(model)
     if isinstance(model, dict) and "size" in model:
         changes = {name: value for name, value in model.items() if name != "size"}
-        return _merge(load_size(model["size"]), changes)
+        return _merge(_leave_out_backbones(load_size(model["size"]), changes), changes)
     return model
+
+
+def _leave_out_backbones(size: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """A size without the names and figures of backbones that a recipe replaces by others."""
+    for part in ("vision", "language"):
+        change = changes.get(part)
+        if changes.get("checkpoint") or (isinstance(change, Mapping) and change.get("name")):
+            size[part] = {name: value for name, value in size[part].items() if name not in ("name", "config")}
+    return size
 
 
 def load_size(name: str) -> dict[str, Any]:

@@ -4,31 +4,23 @@ from __future__ import annotations
 
 import logging
 import math
-import shutil
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from msgspec import Struct
-from safetensors import SafetensorError
 
 from vivant.core.errors import UsageError, VivantError
-from vivant.core.files import remove
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
+from vivant.runs.directory import RunError
+from vivant.runs.log import LogError
 from vivant.train.accelerator import make_accelerator, move_batch, raise_together
-from vivant.train.checkpoints import (
-    CheckpointError,
-    TrainingState,
-    copy_model,
-    list_checkpoints,
-    load_state,
-    save_model,
-    save_state,
-)
+from vivant.train.checkpoint_store import CheckpointStore, TrainingError
+from vivant.train.checkpoints import TrainingState
 from vivant.train.components import TrainingComponents, load_components
 from vivant.train.data.dataloader import Batch, BatchSampler, DataLoader, TrainingPosition
 from vivant.train.data.frame_loader import FrameLoader, count_videos
@@ -40,14 +32,10 @@ from vivant.train.memory import check_memory
 from vivant.train.metrics import MetricsWriter
 from vivant.train.optimization import find_resting_parts, set_learning_rates
 from vivant.train.output_folder import prepare_together
-from vivant.train.parallel import make_parallel_model, select_trainable
+from vivant.train.parallel import make_parallel_model
 from vivant.train.settings import Recipe
 
 logger = logging.getLogger("vivant")
-
-
-class TrainingError(VivantError):
-    """A training cannot continue."""
 
 
 class TrainingResult(Struct, frozen=True, kw_only=True):
@@ -132,7 +120,14 @@ class Trainer:
         self.best: float | None = None
         self.best_step = -1
         self._stop_asked = self._stop = False
-        self._write_error: TrainingError | None = None
+        self.store = CheckpointStore(
+            out,
+            recipe,
+            self.parallel,
+            self.base_model,
+            self.tokenizer,
+            is_main=accelerator.is_main_process,
+        )
 
     # ── the loop ──
 
@@ -144,7 +139,7 @@ class Trainer:
             self.accelerator.init_trackers("vivant", config={"out": str(self.out), "seed": self.recipe.seed})
         if self.accelerator.is_main_process:
             recipe, log = self.recipe, self.accelerator.log
-            with self._writing("metrics.csv"):
+            with self.store.writing("metrics.csv"):
                 metrics = MetricsWriter(self.out, start.step, recipe.log_every, recipe.train.trackers, log)
         self._meet()
         train = self.recipe.train
@@ -171,7 +166,7 @@ class Trainer:
                     wait = dataloader.waited - waited
                     seconds = time.perf_counter() - started + wait
                     if metrics is not None:
-                        with self._writing("metrics.csv"):
+                        with self.store.writing("metrics.csv"):
                             metrics.write_step(
                                 {**row, "seconds": round(seconds, 4), "waited": round(wait, 4)}
                             )
@@ -185,15 +180,18 @@ class Trainer:
             self._meet(self._find_long_examples())
             if position.step >= last_step or self._stop:
                 self._save_checkpoint(position)
-            return self._finish(position, metrics, last_step)
+            result = self._finish(position, metrics, last_step)
         finally:
             if metrics is not None:
-                metrics.close()
+                with self.store.writing("The last curves"):
+                    metrics.close()
             if set(self.recipe.train.trackers) - {"tensorboard"}:
                 self.accelerator.end_training()
+        self._meet()
+        return result
 
     def _receive_batches(self, dataloader: DataLoader) -> Iterator[Batch]:
-        """Batches, until one process has none or cannot go on, for instance without too many of its videos."""
+        """Batches, until one process has none or cannot go on, or all together lost too many videos."""
         with closing(iter(dataloader)) as batches:
             while True:
                 batch = failed = None
@@ -201,14 +199,15 @@ class Trainer:
                     batch = next(batches, None)
                 except VivantError as error:
                     failed = error
-                self._meet(failed)
+                self.frame_loader.share_failures(self.accelerator)
+                self._meet(failed or self.frame_loader.find_excess())
                 if batch is None:
                     return
                 yield batch
 
     def _meet(self, error: VivantError | None = None) -> None:
         """Wait for all processes; end all where one has failed, or could not write."""
-        raise_together(error or self._write_error, self.accelerator)
+        raise_together(error or self.store.error, self.accelerator)
 
     def _after_step(self, position: TrainingPosition, metrics: MetricsWriter | None, last_step: int) -> None:
         if position.step >= last_step:
@@ -249,13 +248,12 @@ class Trainer:
                     loss = self.model(**inputs, num_items_in_batch=items).loss
                 total_loss += float(loss.detach())
                 self.parallel.backward(loss * world_size)
-        skipped = len(self.frame_loader.failed)
         if world_size > 1:
-            figures = [total_loss, skipped, self._stop_asked]
+            figures = [total_loss, self._stop_asked]
             sums = torch.tensor(figures, device=accelerator.device, dtype=torch.float64)
             sums = accelerator.reduce(sums, "sum")
-            total_loss, skipped = float(sums[0]), int(sums[1])
-            self._stop = bool(sums[2])  # all processes after the same step, whichever was asked, and when
+            total_loss = float(sums[0])
+            self._stop = bool(sums[1])  # all processes after the same step, whichever was asked, and when
         if not math.isfinite(total_loss):
             raise self._make_nonfinite_error(batch, "loss")
         learning_rate = set_learning_rates(self.parallel.optimizer, self.recipe, step)
@@ -271,97 +269,60 @@ class Trainer:
             "gradient_norm": grad_norm,
             "tokens": sum(example.length for row in plan.rows for example in row),
             "answer_tokens": plan.answer_tokens,
-            "skipped": skipped,
+            "skipped": len(self.frame_loader.failed),
         }
 
     def _make_nonfinite_error(self, batch: Batch, what: str) -> TrainingError:
-        saved = list_checkpoints(self.out)
-        remedy = f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
         position, names = batch.plan.position, batch.plan.sample_names
         return TrainingError(
             f"The {what} of step {position.step} (epoch {position.epoch}) is not a finite number; "
-            f"{remedy}. The step held {len(names)} samples, {', '.join(names[:3])} …; try a lower train.learning_rate"
+            f"{self.store.describe_last()}. The step held {len(names)} samples, {', '.join(names[:3])} …; "
+            "try a lower train.learning_rate"
         )
 
     # ── checkpoints and evaluation ──
 
-    @contextmanager
-    def _writing(self, what: str) -> Iterator[None]:
-        """Keep it in mind where something cannot be written: the processes end when they next meet."""
-        try:
-            yield
-        except (OSError, SafetensorError) as error:
-            saved = list_checkpoints(self.out)
-            last = f"the last good checkpoint is {saved[-1]}" if saved else "there is no checkpoint yet"
-            self._write_error = TrainingError(
-                f"{what} cannot be written: {error}; {last}. Make room and --resume"
-            )
-
     def _save_checkpoint(self, position: TrainingPosition) -> None:
-        folder = self.out / "checkpoints" / f"step-{position.step:08d}"
-        weights = self.parallel.gather_weights()
-        optimizer_state = self.parallel.gather_optimizer_state()
-        if self.accelerator.is_main_process:
-            state = TrainingState(
+        self.store.save(
+            TrainingState(
                 position=position,
                 fingerprint=self.recipe.fingerprint(),
                 best=self.best,
                 best_step=self.best_step,
             )
-            with self._writing(f"The checkpoint {folder}"):
-                save_state(folder, state, select_trainable(weights, self.base_model), optimizer_state)
-            for old in list_checkpoints(self.out)[: -self.recipe.keep]:
-                shutil.rmtree(old)
+        )
         self._meet()
 
     def _load_checkpoint(self) -> TrainingPosition:
-        saved = list_checkpoints(self.out)
-        if self.accelerator.is_main_process:  # what a killed training was writing
-            for folder in (self.out, self.out / "checkpoints"):
-                for path in folder.glob(".*.tmp"):
-                    remove(path)
-        if not saved:
+        loaded = self.store.load()
+        if loaded is None:
             self._log(f"{self.out} has no checkpoint yet: beginning anew.")
             return TrainingPosition()
-        state, weights, optimizer_state = load_state(saved[-1])
-        if state.fingerprint != self.recipe.fingerprint():
-            raise CheckpointError(f"{saved[-1]} is a checkpoint of another recipe")
-        try:
-            self.parallel.restore(weights, optimizer_state)
-        except UsageError as error:
-            raise CheckpointError(
-                f"The checkpoint {saved[-1]} does not fit this model: {error}; begin anew with another out"
-            ) from error
+        folder, state = loaded
         self.best, self.best_step = state.best, state.best_step
-        self._log(f"Going on from {saved[-1]}.")
+        self._log(f"Going on from {folder}.")
         return state.position
 
-    def _save_model(self, folder: Path) -> None:
-        weights = self.parallel.gather_weights()
-        if self.accelerator.is_main_process:
-            settings = self.base_model.settings
-            complete = not (settings.vision_source and settings.language_source)
-            lora: Literal["merged", "apart"] = "merged" if complete else "apart"
-            with self._writing(f"The model {folder}"):
-                save_model(
-                    folder, self.base_model, self.tokenizer, state=weights, lora=lora, complete=complete
-                )
-        self._meet()
-
     def _evaluate(self, position: TrainingPosition, metrics: MetricsWriter | None) -> None:
-        self._save_model(self.out / "last")
+        self.store.save_last_model()
+        self._meet()
         self.base_model.eval()
         engine = LiveEngine(
             self.base_model, self.processor, self.accelerator, sharded=self.parallel.is_sharded
         )
-        row = evaluate_together(self.recipe, self.base, self.out, position.step, engine, self.accelerator)
+        try:
+            row = evaluate_together(self.recipe, self.base, self.out, position.step, engine, self.accelerator)
+        except (RunError, LogError, OSError) as error:
+            raise TrainingError(
+                f"The evaluation of step {position.step} cannot be written: {error}; {self.store.describe_last()}. "
+                "Make room and --resume"
+            ) from error
         if metrics is not None and row is not None:
-            with self._writing("evaluations.csv"):
+            with self.store.writing("evaluations.csv"):
                 metrics.write_evaluation(row)
             if self.best is None or row["accuracy"] > self.best:
                 self.best, self.best_step = row["accuracy"], position.step
-                with self._writing(f"The model {self.out / 'best'}"):
-                    copy_model(self.out / "last", self.out / "best")
+                self.store.keep_best_model()
         self._meet()
         self.model.train()
 
@@ -369,17 +330,18 @@ class Trainer:
         self, position: TrainingPosition, metrics: MetricsWriter | None, last_step: int
     ) -> TrainingResult:
         finished = position.step >= last_step
-        if self.frame_loader.failed:
+        if self.frame_loader.failed and self.accelerator.is_main_process:
             logger.warning(
                 "%d videos cannot be used; their questions are left out.", len(self.frame_loader.failed)
             )
         if finished and self.recipe.evaluation is not None:
             self._evaluate(position, metrics)
         else:
-            self._save_model(self.out / "last")
-        best = self.out / "best"
+            self.store.save_last_model()
+            self._meet()
+        best = self.store.best_model
         return TrainingResult(
-            model=self.out / "last",
+            model=self.store.last_model,
             best=best if best.is_dir() else None,
             steps=position.step,
             accuracy=self.best,

@@ -15,23 +15,30 @@ from vivant.models.base import ModelError
 
 _INDEX_FILES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 _WHOLE_FILES = ("model.safetensors", "pytorch_model.bin")
-_DOWNLOADED = ("*.json", "*.safetensors", "*.model", "*.jinja", "*.txt")
+_SMALL_FILES = ("*.json", "*.model", "*.jinja", "*.txt")
 
 
 class CheckpointFiles(Struct, frozen=True, eq=False):
-    """One checkpoint on disk."""
+    """One checkpoint on disk. Of one on the hub, weights are downloaded when they are first asked for."""
 
     name: str
     folder: Path
     config: dict[str, Any]
+    on_hub: bool = False
 
     @property
     def model_type(self) -> str:
         """The family that its configuration names."""
         return str(self.config.get("model_type", ""))
 
+    def fetch_weights(self) -> None:
+        """Download them, where the checkpoint is on the hub."""
+        if self.on_hub:
+            _download_weights(self.name)
+
     def list_tensors(self) -> dict[str, Path]:
         """The file of each tensor. A file that an index names and that is not there is an error."""
+        self.fetch_weights()
         for index in _INDEX_FILES:
             if (self.folder / index).is_file():
                 weight_map = _read_json(self.folder / index, self.name).get("weight_map", {})
@@ -71,24 +78,31 @@ class CheckpointFiles(Struct, frozen=True, eq=False):
 
 @functools.lru_cache(maxsize=16)
 def open_checkpoint(name: str) -> CheckpointFiles:
-    """A folder, or a name on the hub, whose files are downloaded where they are not in its cache."""
+    """A folder, or a name on the hub, whose small files are downloaded where they are not in its cache."""
     folder = Path(name).expanduser()
-    if not folder.is_dir():
+    on_hub = not folder.is_dir()
+    if on_hub:
         if name.startswith((".", "/", "~")):
             raise ModelError(f"There is no checkpoint in {name}")
-        folder = _download(name)
+        folder = _download(name, _SMALL_FILES)
     if not (folder / "config.json").is_file():
         raise ModelError(f"{name} is no checkpoint: there is no config.json in {folder}")
-    return CheckpointFiles(name, folder, _read_json(folder / "config.json", name))
+    return CheckpointFiles(name, folder, _read_json(folder / "config.json", name), on_hub)
 
 
-def _download(name: str) -> Path:
+@functools.lru_cache(maxsize=16)
+def _download_weights(name: str) -> None:
+    """Weights in the safe format; in the old one where there are no others."""
+    folder = _download(name, (*_SMALL_FILES, "*.safetensors"))
+    if not any(folder.glob("*.safetensors")):
+        _download(name, (*_SMALL_FILES, "*.bin"))
+
+
+def _download(name: str, patterns: Iterable[str]) -> Path:
     from huggingface_hub import snapshot_download
 
     try:
-        folder = Path(snapshot_download(name, allow_patterns=list(_DOWNLOADED)))
-        if not any(folder.glob("*.safetensors")):
-            folder = Path(snapshot_download(name, allow_patterns=[*_DOWNLOADED, "*.bin"]))
+        folder = Path(snapshot_download(name, allow_patterns=list(patterns)))
     except Exception as error:  # the hub's client has many of its own, and those of its network library
         raise ModelError(
             f"{name} is neither a folder nor can it be downloaded: {' '.join(str(error).split())[:200]}"

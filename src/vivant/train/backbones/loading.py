@@ -7,6 +7,8 @@ in transformers' own, Qwen2.5-VL, Qwen3-VL. Only the files' tensors of the part 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -179,16 +181,17 @@ def load_vision_tower(
         return _build(model_class, config, weights, name, dtype, attention)
     if model_class is None and type(config) in MODEL_MAPPING:
         model_class = MODEL_MAPPING[type(config)]
+    if model_class is not None:
+        weights = files.read_tensors(lambda tensor: not any(map(partial(fnmatchcase, tensor), _TEXT_HALVES)))
+        return _build(model_class, config, weights, name, dtype, attention)
     arguments: dict[str, Any] = {"config": config, "dtype": dtype, "output_loading_info": True}
     if attention:
         arguments["attn_implementation"] = attention
+    files.fetch_weights()
     try:
-        if model_class is not None:
-            model, info = model_class.from_pretrained(str(files.folder), **arguments)
-        else:
-            model, info = AutoModel.from_pretrained(
-                str(files.folder), trust_remote_code=trust_remote_code, **arguments
-            )
+        model, info = AutoModel.from_pretrained(
+            str(files.folder), trust_remote_code=trust_remote_code, **arguments
+        )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
         raise ModelError(loading_error(name, error)) from error
     require_all_weights(name, info, unused=_TEXT_HALVES)
@@ -240,6 +243,7 @@ def load_language_model(
         arguments["attn_implementation"] = attention
     if quantize:
         arguments["quantization_config"] = make_quantization(quantize, dtype)
+    files.fetch_weights()
     try:
         model, info = AutoModelForCausalLM.from_pretrained(
             str(files.folder), trust_remote_code=trust_remote_code, **arguments

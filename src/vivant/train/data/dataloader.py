@@ -317,6 +317,6 @@ class DataLoader:
             return ModelInput(tokenized.ids, tokenized.answer, features=features, video=example.video)
         try:
             frames = self._frame_loader.load_frames(example)
-        except MediaError:  # counted by the frame loader, which raises where there are too many
+        except MediaError:  # counted by the frame loader; too many end the training
             return None
         return ModelInput(tokenized.ids, tokenized.answer, frames, video=example.video)

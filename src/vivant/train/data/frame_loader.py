@@ -1,7 +1,7 @@
 """Videos as the model takes them: frames decoded on demand by `media/`, or features that were cached before.
 
 Nothing is decoded before it is needed. What the next batches need is decoded ahead by all workers. A video that cannot
-be decoded is left out and counted when it is met.
+be decoded is left out and counted when it is met, once, however many processes meet it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Clip, FramePolicy, Job, Message, Picture
 from vivant.media import MediaLoader
+from vivant.train.accelerator import share_counts
 from vivant.train.data.sources import Example
 from vivant.train.feature_cache import FeatureCache
 from vivant.train.model.processing import Processor
@@ -66,7 +67,9 @@ class FrameLoader:
         self.decoded = 0
         """Videos decoded, or read from the cache of frames."""
         self.failed: dict[str, str] = {}
-        """Videos that could not be used, and why."""
+        """Videos that could not be used, and why; of all processes where they share them."""
+        self._unshared: dict[str, str] = {}
+        self._decoded_by_all = 0
 
     def close(self) -> None:
         """End the workers."""
@@ -76,11 +79,32 @@ class FrameLoader:
         self._loop.close()
 
     def limit_failures(self, total: int | None, max_failed: float) -> None:
-        """Raise DataError where more than the share `max_failed` of so many videos cannot be used.
+        """Let `find_excess` allow the share `max_failed` of so many videos to fail.
 
         Without a number, of those met so far, as soon as there are twenty.
         """
         self._total, self._max_failed = total, max_failed
+
+    def share_failures(self, accelerator: Any) -> None:
+        """Count videos that fail over all processes, each once; all must call it, and wait here for each other."""
+        news = self._unshared
+        self._unshared = {}
+        everywhere, self._decoded_by_all = share_counts(news, self.decoded, accelerator)
+        self.failed.update(everywhere)
+
+    def find_excess(self) -> DataError | None:
+        """The error that too many failed videos are."""
+        failed, decoded = len(self.failed), max(self.decoded, self._decoded_by_all)
+        total = self._total
+        if total is None:
+            total = max(_FIRST_VIDEOS, decoded + failed)
+        is_hopeless = failed >= _FIRST_VIDEOS and not decoded
+        if not total or not (is_hopeless or failed > self._max_failed * total):
+            return None
+        return DataError(
+            f"{failed} of {total} videos cannot be used, more than the share of "
+            f"{self._max_failed:g} that data.max_failed allows; one of them: {self.failed[min(self.failed)]}"
+        )
 
     def request(self, examples: Iterable[Example]) -> None:
         """Begin to decode what these examples need, in the background."""
@@ -147,18 +171,9 @@ class FrameLoader:
     def _count_failure(self, video: str, error: MediaError) -> None:
         if video in self.failed:
             return
-        self.failed[video] = str(error)
+        self.failed[video] = self._unshared[video] = str(error)
         if len(self.failed) <= _LOGGED:
             logger.warning("Left out: %s", error)
-        hopeless = len(self.failed) >= _FIRST_VIDEOS and not self.decoded
-        total = self._total
-        if total is None:
-            total = max(_FIRST_VIDEOS, self.decoded + len(self.failed))
-        if total and (hopeless or len(self.failed) > self._max_failed * total):
-            raise DataError(
-                f"{len(self.failed)} of {total} videos cannot be used, more than the share of "
-                f"{self._max_failed:g} that data.max_failed allows; the first: {next(iter(self.failed.values()))}"
-            ) from error
 
 
 def count_videos(examples: Sequence[Example]) -> int:
