@@ -28,6 +28,7 @@ _GLUE = re.compile(
     re.IGNORECASE,
 )
 _STRONG = re.compile(r"[:=@>»👉👇→⇒➡➜➤▶☞🔗⬇]|[是叫号號は]")
+_ASIDE = re.compile(rf"[{CJK}]{{1,8}}(?=\s*[:=→⇒➡👉👇@])")
 _NAMED = re.compile(r"(?<![a-z])(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)(?![a-z])", re.IGNORECASE)
 _SIGN = rf"[{LETTERS}]"
 _HANDLE = re.compile(rf"{_SIGN}(?:[{LETTERS}.\-]{{0,40}}{_SIGN})?")
@@ -91,9 +92,10 @@ def find_service_accounts(shadow: str) -> Iterator[Span]:
                 continue
             service = "LINE"
         yield from _find_before(shadow, match, service)
-        glue = _GLUE.match(shadow, match.end())
+        aside = _ASIDE.match(shadow, match.end())
+        glue = _GLUE.match(shadow, aside.end() if aside else match.end())
         assert glue is not None
-        strong = _STRONG.search(glue.group()) is not None
+        strong = aside is not None or _STRONG.search(glue.group()) is not None
         if _NAMED.search(glue.group()):
             service = "named"
         place, found = glue.end(), -1
@@ -169,6 +171,8 @@ def _is_underscored(match: re.Match[str]) -> bool:
         if following:
             return False
     if re.search(r"\.(?:mp[34]|mov|avi|mkv|jpe?g|png|gif|pdf|zip|py|js|txt|exe|wav|docx?|cpp|html?)$", match.group(), re.I):
+        return False
+    if "." in match.group() and re.search(r"\bfiles?\b|archivo|datei|файл|文件|ファイル|파일", match.string, re.I):
         return False
     return not (set(parts) & _PHRASE_WORDS)
 

@@ -1,11 +1,10 @@
-"""Numbers of cards, accounts and documents; places; and what people tell of themselves: birthday, home, name, school."""
+"""Numbers of cards, accounts, documents and cars, and places where people live."""
 
 from __future__ import annotations
 
 import re
 
 from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, make_pattern
-from vivant.build.mimic.ingestion.word_lists import is_word, load_given_names
 
 
 def _mixes_kinds(match: re.Match[str]) -> bool:
@@ -21,6 +20,15 @@ def _has_digit(match: re.Match[str]) -> bool:
     return sum(map(str.isdigit, match["code"])) >= 3
 
 
+def _is_long_number(match: re.Match[str]) -> bool:
+    """Whether so many digits are an account: no count, no list of years or of small numbers."""
+    groups = re.findall(r"\d+", match.group())
+    digits = "".join(groups)
+    if len(set(digits)) < 4 or "00000" in digits or digits.startswith(("12345678", "01234567", "98765432", "3141592", "2718281")):
+        return False
+    return max(map(len, groups)) >= 4 and not all(re.fullmatch(r"(?:1[5-9]|20|21)\d\d", group) for group in groups)
+
+
 NUMBERS = (
     make_pattern(
         ("card", "karte", "karta", "konto", "tarjeta", "cuenta", "карт", "счет", "счёт", "卡", "口座", "カード", "account", "a/c", "visa", "mastercard", "iban", "账号", "clabe", "sparkasse"),
@@ -32,6 +40,30 @@ NUMBERS = (
         rf"(?<![{ASCII}])[A-Za-z]{{2}}\d{{2}}(?:[ \-.]?[A-Za-z0-9]{{4}}){{3,7}}(?:[ \-.]?[A-Za-z0-9]{{1,3}})?(?![{ASCII}])",
         lambda match: sum(map(str.isdigit, match.group())) >= 10,
         flags=0,
+    ),
+    make_pattern(
+        ("계좌", "은행", "뱅크", "국민", "신한", "농협", "토스", "입금", "예금주", "普通", "当座", "預金", "口座", "振込", "sort code", "routing", "支付宝", "银行", "行", "转账", "打款", "р/с", "реквизит", "сбер", "тинькофф",
+         "cbu", "clabe", "account", "cuenta", "konto", "bank", "alias", "bizum"),
+        r"(?:계좌(?:번호)?|[가-힣]*(?:은행|뱅크)|국민|신한|농협|토스|우리|하나|기업|普通(?:預金)?|当座|口座(?:番号)?|預金|振込先?|sort code|routing(?: number| no\.?)?|支付宝|银行卡?|[建工农中招交]行|转账|打款|р/с|реквизит\w*|сбер\w*|тинькофф|"
+        r"cbu|clabe|(?:bank )?account(?: number| no\.?)?|cuenta|konto|bank)[\s:#(は는은]{0,4}(?:\w{1,8}[\s:]+){0,3}?\d(?:[ \-]?\d){5,21}(?!\d)",
+        lambda match: sum(map(str.isdigit, match.group())) >= 6 and not re.search(r"0000", match.group()),
+    ),
+    make_pattern(
+        tuple("0123456789"),
+        r"(?<![\w.,#])\d(?:[ \-]?\d){14,23}(?![\w]|[.,]\d)",
+        _is_long_number,
+    ),
+    make_pattern("-", r"(?<!\d)\d{6}-[1-4]\d{6}(?!\d)|(?<![\w.])\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)|(?<![\w-])\d{2}-\d{8}-\d(?![\w-])|(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?!\w)"),
+    make_pattern(
+        tuple("0123456789"),
+        r"(?<![A-Za-z0-9_])(?:\d{8}-?[A-HJ-NP-TV-Z]|[XYZ]-?\d{7}-?[A-Z]|[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d|[A-ZÑ&]{3,4}\d{6}[A-Z0-9]{3}|[A-Z]{2} ?\d\d ?\d\d ?\d\d ?[A-D]"
+        r"|[A-Z]{5}\d{4}[A-Z]|[A-Z]\d{6}\(\d\)|[A-Z]{1,2}\d{7,9}|[A-Z]{2}\d{9}[A-Z]{2}|[ZREU]\d{12}|[A-Z]\d{3}[A-Z]\d{4})(?![A-Za-z0-9_])",
+        flags=0,
+    ),
+    make_pattern(("記号", "番号"), r"記号\s*:?\s*\d{5}[\s、]*番号\s*:?\s*\d{5,8}"),
+    make_pattern((".eth", ".sol", ".btc"), r"(?<![\w.])[a-z0-9\-_]{3,}\.(?:eth|sol|btc)(?!\w)"),
+    make_pattern(
+        tuple("23456789"), r"(?<!\w)[A-HJ-NPR-Z0-9]{17}(?!\w)", lambda match: 4 < sum(map(str.isdigit, match.group())) < 17, flags=0
     ),
     make_pattern("-", r"(?<![\w\-])\d{3}-\d{2}-\d{4}(?![\w\-])|(?<![\w\-])\d{3}-\d{3}-\d{3}[ \-]\d\d(?![\w\-])"),
     make_pattern(("ssn", "social security"), r"(?:ssn|social security(?: number| no\.?)?)\W{0,4}(?:is\W)?\d{3}[ .\-]?\d{2}[ .\-]?\d{4}"),
@@ -50,38 +82,15 @@ NUMBERS = (
     make_pattern(":", r"(?<![\w:])(?:[0-9a-f]{2}[:\-]){5}[0-9a-f]{2}(?![\w:])"),
     make_pattern(
         ("passport", "reisepass", "pass", "ausweis", "pasaporte", "dni", "nie", "curp", "cpf", "снилс", "инн", "паспорт", "护照", "身份证", "パスポート", "旅券", "免許", "マイナンバー",
-         "licen", "führerschein", "insurance", "aadhaar", "pan ", "steuer", "personalnummer", "driver", "plate", "kennzeichen", "matrícula", "matricula", "госномер", "номер машины", "车牌", "ナンバー", "удостовер"),
+         "licen", "führerschein", "insurance", "aadhaar", "pan ", "steuer", "personalnummer", "driver", "plate", "kennzeichen", "matrícula", "matricula", "госномер", "номер машины", "车牌", "ナンバー", "удостовер", "여권", "주민", "면허", "차량번호", "번호판", "등록번호", "学号", "学籍", "社員番号", "工号", "사번", "학번", "student", "matrikel", "employee", "права", "полис", "保険証", "社保", "медкарт", "ss#", "tracking"),
         r"(?:passport|reisepass(?:nummer)?|pass(?:nummer|-?nr)|(?:personal)?ausweis(?:nummer|-?nr)?|pasaporte|dni|nie|curp|cpf|rfc|снилс|инн|паспорт\w*|удостоверени\w+|护照号?码?|身份证号?码?|パスポート(?:番号)?|旅券番号|免許証?(?:番号)?|マイナンバー|"
-        r"(?:driver'?s? )?licen[sc]e(?: plate)?|führerschein(?:nummer)?|national insurance|aadhaar|pan card|steuer-?id|plates?|kennzeichen|matr[ií]cula|госномер|номер машины|车牌号?|ナンバー(?:プレート)?)"
-        rf"[\s:#.\-=是はв№]{{0,4}}(?:(?:no|nr|number|num|número|numero|номер|серия|号码|番号|is|ist|es|lautet|von|de|мой)[\s.:#\-=是は]{{1,3}}){{0,3}}"
+        r"(?:driver'?s? )?licen[sc]e(?: plate)?|führerschein(?:nummer)?|national insurance|aadhaar|pan card|steuer-?id|plates?|kennzeichen|matr[ií]cula|госномер|номер машины|车牌号?|ナンバー(?:プレート)?|여권(?:번호)?|주민(?:등록)?번호|(?:운전)?면허(?:증|번호)?|차량번호|번호판|(?:외국인)?등록번호|学号|学籍番号|社員番号|工号|사번|학번|student (?:id|number|no)|matrikelnummer|employee (?:id|number)|водительск\w+|полис|保険証(?:番号)?)"
+        rf"[\s:#.\-=是はв№은는「(]{{0,4}}(?:(?:no|nr|number|num|número|numero|номер|серия|号码|番号|is|ist|es|lautet|von|de|мой)[\s.:#\-=是は]{{1,3}}){{0,3}}"
         rf"(?P<code>[A-Z\u0410-\u042f\u00c4-\u00dc{CJK}]{{0,3}}[\s\-·]{{0,2}}(?=[A-Z0-9\u0410-\u042f\- ·]*\d)[A-Z0-9\u0410-\u042f]{{1,12}}(?:[\s\-·./]?[A-Z0-9\u0410-\u042f]{{1,10}}){{0,4}})(?![{ASCII}])",
         _has_digit,
     ),
 )
 
-_MONTH = (
-    r"(?:jan|feb|mar|m[äa]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz]|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|"
-    r"январ|феврал|март|апрел|ма[яй]|июн|июл|август|сентябр|октябр|ноябр|декабр)[a-zäа-я]*\.?"
-)
-_DATE = (
-    rf"(?:\d{{1,2}}(?:st|nd|rd|th|\.|-го|º)?\s*(?:of|de|del)?\s*{_MONTH}(?:,?\s*(?:of|de|del)?\s*'?\d{{2,4}})?(?:\s*(?:г|года?)\.?)?"
-    rf"|{_MONTH}\s*\d{{1,2}}(?:st|nd|rd|th)?(?:\s*,?\s*'?\d{{2,4}})?"
-    r"|\d{1,4}\s*[./\-年]\s*\d{1,2}\s*(?:[./\-月]\s*\d{1,4}\s*日?号?生?)?"
-    r"|\d{1,2}月\d{1,2}日?"
-    r"|(?:19|20)\d{6})"
-)
-
-
-def _is_recent(match: re.Match[str]) -> bool:
-    """Whether a birthday can be that of somebody who writes comments."""
-    years = [int(year) for year in re.findall(r"(?<!\d)1[0-9]\d\d(?!\d)", match.group())]
-    return not years or min(years) >= 1920
-
-
-_BIRTH = (
-    r"(?:born(?: on| in)?|(?<!\w)d\.?\s?o\.?\s?b\.?|date of birth|birth ?date|birthday(?: is|'s)?(?: on)?|b-?day(?: is)?(?: on)?|geboren(?: am)?|(?<!\w)geb\.?|geburts(?:tag|datum)(?: ist)?(?: am)?|nac[ií](?:do|da)?(?: el)?|"
-    r"fecha de nacimiento(?: es)?|cumplea[ñn]os(?: es)?(?: el)?|cumplo(?: a[ñn]os)?(?: el)?|родил(?:ся|ась)|дата рождения|день рождения|днюха|(?<!\w)д\.?р\.?(?!\w)|生日是?|出生(?:日期|于|於)?是?|生于|誕生日は?|生年月日は?)"
-)
 _CAPITAL = "A-ZÄÖÜÁÉÍÓÚÑÅØÇ"
 _STREET = (
     r"(?:street|st\.?|avenue|ave\.?|boulevard|blvd\.?|road|rd\.?|lane|ln\.?|drive|dr\.?|court|ct\.?|place|pl\.?|terrace|crescent|close|square|sq\.?|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|hill)"
@@ -102,6 +111,18 @@ def _is_street(match: re.Match[str]) -> bool:
 
 
 _HOUSE_DE = r"(?!(?:tabellen|listen|start|stell|park|sitz|spiel|sport|camping|treff|kampf|um|hin|rück|weit|box|ehe|schlüssel|arbeits|ausbildungs|fenster|steh|tennis|fußball|fussball|innen)(?:platz|weg|ring))"
+PLATES = (
+    make_pattern(
+        tuple("0123456789"),
+        r"(?<!\w)[АВЕКМНОРСТУХABEKMHOPCTYX]\d{3}[АВЕКМНОРСТУХABEKMHOPCTYX]{2}\s?\d{2,3}(?!\w)"
+        r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)"
+        r"|(?<![\w.,])(?!(?:19|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{2,4}[EH]?(?!\w)"
+        r"|[京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼][A-Z][·\s]?[A-Z0-9]{5,6}(?![A-Z0-9])"
+        r"|[\u4e00-\u9fff]{2,4}\s?\d{2,3}\s?[あ-ん]\s?\d{1,2}-\d{2}(?!\d)"
+        r"|(?<!\d)\d{2,3}[가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주하허호바사아자배]\s?\d{4}(?![\d가-힣])",
+        flags=0,
+    ),
+)
 ADDRESSES = (
     make_pattern(
         ("street", "st", "ave", "boulevard", "blvd", "road", "rd", "lane", "ln", "drive", "dr", "court", "ct", "place", "pl", "terrace", "crescent", "close", "sq", "highway", "hwy", "parkway", "circle", "way",
@@ -122,9 +143,9 @@ ADDRESSES = (
     make_pattern(tuple("0123456789"), rf"(?<![\w.,])\d{{5}}\s+(?-i:[{_CAPITAL}][a-zäöüß]+),?\s+(?-i:[{_CAPITAL}])[^\W\d]*(?:stra(?:ß|ss)e|str\.|weg|platz|allee|gasse)\s*\d{{1,4}}"),
     make_pattern(
         ("calle", "c/", "av", "plaza", "paseo", "carrera", "cra", "camino", "carretera", "ronda", "rua ", "jirón", "colonia"),
-        rf"(?<!\w)(?:calle|c/|avda?\.?|avenida|plaza|paseo|camino|carretera|ronda|rua|jirón|jr\.)\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?(?:(?-i:[{_CAPITAL}])[\w.]+\s*(?:de\s+|la\s+|del\s+|los\s+|y\s+)*){{1,4}}"
+        rf"(?<!\w)(?:calle|c/|av(?:d|da)?\.?|avenida|plaza|paseo|camino|carretera|ronda|rua|jirón|jr\.)\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?(?:(?-i:[{_CAPITAL}])[\w.]+\s*(?:de\s+|la\s+|del\s+|los\s+|y\s+)*){{1,4}}"
         r",?\s*(?:n[ºo°.]{1,2}\s*|#\s*|núm(?:ero|\.)?\s*)?\d{1,5}(?:[,\s]*(?:piso\s*)?\d{1,2}\s?[ºª°](?:\s?[a-z](?!\w))?)?(?:,?\s*\d{5}\s+[^\W\d]+)?"
-        r"|(?<!\w)(?:calle|c/|avda?\.?|avenida|plaza|paseo)\s+(?:[^\W\d]+\s+){1,4}(?:n[ºo°.]{1,2}\s*|#\s*|número\s*)?\d{1,4}(?=\s*(?:,|$|\.|piso))"
+        r"|(?<!\w)(?:calle|c/|av(?:d|da)?\.?|avenida|plaza|paseo)\s+(?:[^\W\d]+\s+){1,4}(?:n[ºo°.]{1,2}\s*|#\s*|número\s*)?\d{1,4}(?=\s*(?:,|$|\.|piso))"
         r"|(?<!\w)(?:calle|carrera|cra|cr|cll|kr|diagonal|transversal)\.?\s*\d{1,3}\s?[a-z]?\s*(?:#|no\.?|n°|nº)\s*\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}",
     ),
     make_pattern(
@@ -139,6 +160,21 @@ ADDRESSES = (
         r"(?:\s*\d{1,4}[\-\d]*(?:室|号|栋|单元|楼)?)*"
         r"|[\u4e00-\u9fff]{2,8}(?:小区|花园|公寓|苑|家园|新村|大厦)\s*[\da-z一-十]{1,4}\s*(?:栋|号楼|幢|座|期)(?:\s*[\d一-十]{1,4}\s*(?:单元|室|楼|层|号))*",
     ),
+    make_pattern(
+        ("live at", "address", "located", "ship", "send", "come to", "vivo en", "dirección", "wohne", "adresse", "anschrift", "живу", "живём", "живем", "адрес", "приезжай", "приход", "офис", "находимся"),
+        rf"(?<!\w)(?:(?:i |we )?live at|(?:my |our )?(?:home )?address(?: is)?:?|located at|(?:ship|send|mail) (?:it |them |stuff )?to|come to)\s+\d{{1,5}}[a-z]?\s+\w+(?:\s\w+){{0,2}}"
+        rf"|(?<!\w)(?:vivo en|dirección(?: es)?:?)\s+(?:la |el )?(?:calle )?(?-i:[{_CAPITAL}])\w+(?:\s\w+){{0,3}}?,?\s+(?:n[ºo°.]+\s*|#\s*)?\d{{1,5}}(?!\w)"
+        rf"|(?<!\w)(?:wohne|adresse(?: ist)?:?|anschrift:?)\s+(?:in der|im|am|in|an der)?\s*(?-i:[{_CAPITAL}])[\w\-]+(?:\s[\w\-]+)?\s+\d{{1,4}}\s?[a-z]?(?!\w)"
+        r"|(?<!\w)(?:живу|живём|живем|адрес:?|приезжай\w*|приход\w+|находимся|офис)\s+(?:по адресу:?\s+|на\s+|по\s+|:\s*)?(?-i:[А-ЯЁ])[а-яё\-]+(?:\s(?-i:[А-ЯЁ])[а-яё]+)?,?\s+(?:д\.?\s?)?\d{1,4}\s?[а-я]?(?!\w)",
+    ),
+    make_pattern(
+        ("box", "postfach", "apartado", "а/я", "индекс", "邮编", "plz", "c.p", "cp "),
+        r"(?<!\w)(?:p\.?\s?o\.?\s?box|postfach|apartado(?: postal)?|а/я|индекс|邮(?:政)?编(?:码|号)?|plz|c\.?p\.?)[\s:]{0,3}\d{1,6}(?!\d)",
+    ),
+    make_pattern(
+        ("+", "///"), r"(?<!\w)[23456789cfghjmpqrvwx]{4,8}\+[23456789cfghjmpqrvwx]{2,3}(?!\w)|///\w+\.\w+\.\w+", lambda match: any(map(str.isdigit, match.group())) or "///" in match.group()
+    ),
+    make_pattern(tuple("0123456789"), r"(?<!\w)[A-Z]\d[A-Z] \d[A-Z]\d(?!\w)|(?<!\w)[A-Z][a-z]+(?: [A-Z][a-z]+)?,? (?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]) \d{5}(?:-\d{4})?(?!\d)", flags=0),
     make_pattern(("〒",), r"〒\s?\d{3}-?\d{4}(?:[\s、,]*[\u3040-\u30ff\u4e00-\u9fff]{2,20}[\d\-丁目番地号の]{0,16})?"),
     make_pattern(
         ("市", "区", "町", "村", "郡", "都", "県", "丁目"),
@@ -147,48 +183,18 @@ ADDRESSES = (
         lambda match: re.search(r"[市区町村県都府]|丁目|番地?\d", match.group()) is not None,
     ),
     make_pattern(
+        "-",
+        r"[\u4e00-\u9fff]{1,6}[台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚ヶ]\s?\d{1,2}-\d{1,2}-\d{1,4}(?!\d)(?:[\s　]*[\u3040-\u30ff\u4e00-\u9fff]{2,10}\s?\d{1,4}(?:号室|号)?)?",
+    ),
+    make_pattern(
+        ("로", "길", "동", "아파트"),
+        r"(?:[가-힣]+(?:시|도|구|군|읍|면|동)\s)*[가-힣]{1,8}(?:대로|로|길)(?:\d{1,3}번?길)?\s?\d{1,4}(?:-\d{1,4})?(?:번지)?(?:,?\s?\d{1,4}\s?(?:동|호|층))+"
+        r"|(?:[가-힣]+(?:시|도|구|군|읍|면)\s){1,3}[가-힣]{1,8}(?:대로|로|길)(?:\d{1,3}번?길)?\s?\d{1,4}(?:-\d{1,4})?"
+        r"|(?:[가-힣]+(?:시|도|구|군|읍|면)\s){1,3}[가-힣]{1,6}동\s?\d{1,4}(?:-\d{1,4})?|[가-힣]{2,8}아파트\s?\d{1,4}동\s?\d{1,4}호",
+    ),
+    make_pattern(
         tuple("0123456789"),
         rf"(?<![{ASCII}])(?-i:[A-Z]{{1,2}}\d[A-Z\d]? \d[A-BD-HJLNP-UW-Z]{{2}})(?![{ASCII}])",
-    ),
-)
-
-
-def _is_name(match: re.Match[str]) -> bool:
-    """Whether the words after `my name is` are a name: written with capitals, or a known first name, or no word."""
-    name = match["name"]
-    words = name.split()
-    if match.group().isupper():  # the whole text shouts
-        return not is_word(words[0]) or words[0].casefold() in load_given_names()
-    return all(word[0].isupper() for word in words) or words[0].casefold() in load_given_names() or not is_word(words[0])
-
-
-_SURNAMES = "王李张張刘劉陈陳杨楊赵趙黄黃周吴吳徐孙孫胡朱高林何郭马馬罗羅梁宋郑鄭谢謝韩韓唐冯馮于董萧程曹袁邓鄧许許傅沈曾彭吕呂苏蘇卢盧蒋蔣蔡贾丁魏薛叶葉阎余潘杜戴夏钟汪田任姜范方石姚谭廖邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文"
-_LATIN_NAME = rf"(?P<name>(?!not\b|what\b|who\b|the\b|a\b|an\b|nicht\b|no\b|не\b|как\b|und\b|jetzt\b)[^\W\d_][\w'’\-]+(?:\s(?-i:[{_CAPITAL}\u0410-\u042f])[\w'’\-.]+){{0,2}})"
-SAID = (
-    make_pattern(
-        ("name is", "name's", "i'm called", "ich heiße", "ich heisse", "name ist", "me llamo", "nombre es", "nombre real", "зовут", "мое имя", "моё имя", "name:"),
-        rf"(?<!\w)(?:my (?:real |full |actual )?name(?: is|'s|’s|:)|real name(?: is|:)|i'?m called|ich hei(?:ß|ss)e|mein (?:echter |richtiger |voller )?name ist|me llamo|mi nombre(?: real| completo)? es|меня зовут|мо[её] имя(?: -)?)\s*:?\s+{_LATIN_NAME}",
-        _is_name,
-    ),
-    make_pattern(
-        ("我叫", "我的名字", "本名", "名前は", "申します", "といいます", "と言います", "氏名"),
-        rf"(?:我叫|我的?名字[是叫]|本名[是叫は:])\s*[{_SURNAMES}][\u4e00-\u9fff]{{1,2}}(?=$|[\s,.，。!！?？、~～]|来自|今年|住|是|和|我|[{ASCII}])"
-        r"|(?:名前は|本名は|氏名は?:?)\s*(?!何|まだ|無|忘|知|秘密)[\u30a0-\u30ff\u4e00-\u9fff]{2,4}[ 　]?[\u30a0-\u30ff\u4e00-\u9fff]{0,4}(?=です|だよ|だ。|と|。|$|で、|!|！|、)"
-        r"|[\u30a0-\u30ff\u4e00-\u9fff]{2,4}[ 　]?[\u30a0-\u30ff\u4e00-\u9fff]{0,4}(?=と申します|といいます|と言います)",
-    ),
-    make_pattern(
-        ("born", "dob", "d.o.b", "birth", "bday", "b-day", "geb", "nac", "cumple", "cumplo", "родил", "рождения", "днюха", "д.р", "др", "生日", "出生", "生于", "誕生日", "生年月日"),
-        rf"{_BIRTH}[\s:=\-,]{{0,4}}(?:(?:am|on|the|el|is|ist|es|den|в|это|:)\s+)?{_DATE}",
-        _is_recent,
-    ),
-    make_pattern(("年生まれ", "日生まれ"), r"(?:19|20)\d\d年(?:\d{1,2}月(?:\d{1,2}日)?)?生まれ|\d{1,2}月\d{1,2}日生まれ"),
-    make_pattern(
-        ("go to", "attend", "student at", "gehe auf", "gehe in", "estudio en", "voy a", "voy al", "учусь в", "хожу в", "школ", "上学", "通って", "读书", "就读"),
-        rf"(?:(?:i |and |we )(?:go to|attend|study at)|student at)\s+(?:the\s+)?(?-i:(?:[{_CAPITAL}][\w.'\-]+\s+){{1,4}})(?:high school|middle school|elementary(?: school)?|primary(?: school)?|school|academy|college|university)"
-        rf"|gehe (?:auf|in) (?:das|die|den)\s+(?:(?-i:[{_CAPITAL}])[\w\-]+[\s\-]*){{1,3}}(?:gymnasium|schule|realschule|grundschule|gesamtschule|[\w\-]*schule|[\w\-]*gymnasium)"
-        rf"|(?:estudio en|voy al?)\s+(?:el |la |l )?(?:colegio|instituto|escuela|ies|cole)\s+(?:(?-i:[{_CAPITAL}])[\w.]+\s*(?:de\s|la\s|del\s)*){{1,4}}"
-        r"|(?:учусь|хожу) в\s+(?:гимназии|школе|лицее|школу|гимназию|лицей)\s*(?:№|номер|n)?\s*\d+"
-        r"|(?:在|读|就读于?)[\u4e00-\u9fff]{2,10}(?:小学|中学|高中|大学|学校)(?=上学|读书|读|念书|$|[，。,.])|[\u4e00-\u9fff]{2,8}(?:小学校|中学校|高校|大学)(?=に通)",
     ),
 )
 

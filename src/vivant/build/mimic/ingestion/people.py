@@ -122,7 +122,7 @@ def _bound_unspaced(name: str, body: str) -> str:
         if all("\u30a0" <= c <= "\u30ff" for c in letters):
             return rf"(?<![\u30a0-\u30ff]){body}(?![\u30a0-\u30ff])"
         return body
-    return rf"{body}(?={_HONORIFIC})|(?<![\w]){body}(?![\w])|(?<=[@#]){body}"
+    return rf"{body}(?={_HONORIFIC})|(?<=[@#]){body}"
 
 
 class NameBook:

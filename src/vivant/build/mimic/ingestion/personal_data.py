@@ -16,17 +16,18 @@ from vivant.build.mimic.ingestion.account_patterns import (
     names_service,
 )
 from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS
-from vivant.build.mimic.ingestion.identity_patterns import ADDRESSES, NUMBERS, SAID
+from vivant.build.mimic.ingestion.identity_patterns import ADDRESSES, NUMBERS, PLATES
 from vivant.build.mimic.ingestion.phone_numbers import FIGURES, find_phone_numbers
+from vivant.build.mimic.ingestion.self_patterns import SAID
 from vivant.build.mimic.ingestion.text_forms import CONTROL, ENTITY, INVISIBLE
 from vivant.build.mimic.ingestion.web_patterns import AT_WORDS, DOT, EMAILS, LINKS, PROVIDERS
 from vivant.build.mimic.ingestion.word_lists import is_word
 
 Span = tuple[int, int]
 
-_CONTACTS = (*EMAILS, *LINKS, *ACCOUNTS, *NUMBERS, *ADDRESSES, *SAID)
+_CONTACTS = (*EMAILS, *LINKS, *ACCOUNTS, *NUMBERS, *PLATES, *ADDRESSES, *SAID)
 _MENTIONS = re.compile(
-    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them)\b)(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
+    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them|todos|alle|все|всех|所有人|全体成员|大家|みんな|모두)\b)(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
     rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})",
     re.IGNORECASE,
@@ -43,8 +44,8 @@ def _escape_for_arrow(pattern: str) -> str:
 
 def _list_cues() -> str:
     """Words without which nobody tells a birthday, a home or a document's number."""
-    needles = {needle for pattern in (*NUMBERS, *SAID, *ADDRESSES[2:]) for needle in pattern.needles}
-    words = sorted(needle for needle in needles if len(needle) > 2 or (not needle.isascii() and needle.isalpha()))
+    needles = {needle for pattern in (*NUMBERS, *SAID, *ADDRESSES[3:]) for needle in pattern.needles}
+    words = sorted(needle for needle in needles if len(needle) > 2 or not needle.isascii())
     return "|".join(map(re.escape, words))
 
 
@@ -69,7 +70,7 @@ ARROW_SUSPECT = _escape_for_arrow(
     rf"|(?i:{_list_cues()})"
     r"|\p{Nd}[a-zA-Z]?,? [^,.!?\n]{2,40}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|ct|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|hill)\b"
     r"|(?i:stra(?:ß|ss)e|str\.?|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig) ?(?:nr)?[. ]*\p{Nd}"
-    r"|[A-Za-z]{2}\d\d[ \-.]?[A-Za-z0-9]{4}|[A-Z]\d[A-Z\d]? \d[A-Z]{2}|0x[0-9a-fA-F]{40}|\d\.\d{3,}[^\w]"
+    r"|[A-Za-z]{2}\d\d[ \-.]?[A-Za-z0-9]{4}|[A-Z]\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d\d [A-Z]{3}|[A-ZÄÖÜ]-[A-Z]{0,2} ?\d\d|\d\d-[A-Z]|[A-Z]\d{5}|\d{6}-?[A-Z]|\d[A-Z] \d[A-Z]|[A-Z]{2} \d{5}|[a-z]{4}-[0-9a-f]{12}|\.(?:eth|sol|btc)|\d{4} ?[A-Z]{3}|[А-ЯA-Z]\d{3}[А-ЯA-Z]{2}|[\x{4e00}-\x{9fff}][A-Z][·\s]?[A-Z0-9]{5}|\d\s?[あ-ん]\s?\d|\d\d[가-힣]\s?\d{4}|\d-\d{1,2}-\d|[로길동호]\s?\d|\d[동호층]|0x[0-9a-fA-F]{40}|\d\.\d{3,}[^\w]"
 )
 """What is worth a closer look, in RE2's dialect: everything but plain mentions contains one of these."""
 

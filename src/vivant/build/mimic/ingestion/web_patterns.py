@@ -62,7 +62,7 @@ def _is_address(match: re.Match[str]) -> bool:
         return True
     if ending in sure:
         if ending in _FILES | _ONE_WORD_ENDINGS and not path and len(labels) == 1:
-            return not is_word(name) and not name.isdecimal()
+            return not all(part.isdecimal() or is_word(part) for part in re.split(r"[\-_]|(?<=\D)(?=\d)", name) if part)
         return len(name) > 1 or bool(path)
     if ending not in words:
         return False
@@ -148,7 +148,7 @@ LINKS = (
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
         before=20,
     ),
-    make_pattern("http", r"https?(?:\s?[:;]?\s?/{1,2}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[\w\-]+(?:\s?\.\s?[\w\-]+)+(?:/\S*)?"),
+    make_pattern("http", rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+(?:/{_REST}*)?"),
     make_pattern("www.", rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+"),
     make_pattern(
         ".",
@@ -185,12 +185,12 @@ LINKS = (
     ),
     make_pattern(
         ".",
-        r"(?<![\w.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![\w.]\w|\w)(?::\d+)?(?:/\S*)?",
+        rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![{ASCII}.]\w|[{ASCII}])(?::\d+)?(?:/{_REST}*)?",
     ),
     make_pattern(
         ":",
-        r"(?<![\w:])(?:[0-9a-f]{1,4}:){5,7}[0-9a-f]{1,4}(?![\w:])|(?<![\w:])(?:[0-9a-f]{1,4}:){2,6}(?::[0-9a-f]{1,4}){1,5}(?![\w:])"
-        r"|(?<![\w:])[0-9a-f]{1,4}:(?::[0-9a-f]{1,4}){3,6}(?![\w:])",
+        rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}(?::[0-9a-f]{{1,4}}){{1,5}}"
+        rf"|[0-9a-f]{{1,4}}:(?::[0-9a-f]{{1,4}}){{3,6}})(?![{ASCII}:])",
         before=5,
     ),
 )
