@@ -166,17 +166,14 @@ def _is_numbered_handle(match: re.Match[str]) -> bool:
 def _is_underscored(match: re.Match[str]) -> bool:
     """Whether a word with underscores is a handle and not a phrase or a file."""
     parts = [part for part in re.split(r"[_.\-]+", match.group().lower()) if part]
-    if match.string[match.end() : match.end() + 1] == "." and parts:
-        following = re.match(r"\.(?:mp[34]|mov|avi|mkv|jpe?g|png|gif|pdf|zip|py|js|txt|exe|wav|docx?|cpp|html?)\b", match.string[match.end() :], re.I)
-        if following:
-            return False
-    if re.search(r"\.(?:mp[34]|mov|avi|mkv|jpe?g|png|gif|pdf|zip|py|js|txt|exe|wav|docx?|cpp|html?)$", match.group(), re.I):
+    if _FILE.search(match.group()) or _FILE.match(match.string, match.end()):
         return False
     if "." in match.group() and re.search(r"\bfiles?\b|archivo|datei|файл|文件|ファイル|파일", match.string, re.I):
         return False
     return not (set(parts) & _PHRASE_WORDS)
 
 
+_FILE = re.compile(r"\.(?:mp[34]|mov|avi|mkv|webm|jpe?g|png|gif|heic|webp|svg|psd|pdf|zip|rar|7z|py|js|txt|exe|wav|flac|docx?|xlsx?|pptx?|cpp|html?|json|csv|xml|ya?ml|blend|cube|fbx|obj|stl|lua|jar|apk|iso|srt|prproj|aep|log|bak|cfg|ini|dll|bin|sav|dat|pak|mod|ttf|otf)(?![a-z0-9_])", re.IGNORECASE)
 _PHRASE_WORDS = frozenset("so the is it of in and my you to what not for case world me true be".split())
 _TELLING = rf"(?=[{LETTERS}.\-]*[\d_]|[{LETTERS}\-]*{_SIGN}[.]{_SIGN}){_HANDLE.pattern}"
 _PLAIN = r"[a-z][a-z0-9._\-]{3,29}[a-z0-9_]"
@@ -206,6 +203,7 @@ ACCOUNTS = (
         rf"(?<![{LETTERS}#.\-/$@])(?P<letters>[a-z]{{6,20}})(?P<figures>\d{{2,4}})(?![{LETTERS}\-]|\.\d)",
         _is_numbered_handle,
     ),
+    make_pattern("_", r"(?<![\w*#@.])(?P<letters>[a-z][a-z0-9.]{3,})_+(?![\w*])", lambda match: not is_word(match["letters"])),
     make_pattern("xx", rf"(?<![{ASCII}])(?-i:xX)_?\w{{3,}}?_?(?-i:Xx)(?![{ASCII}])"),
     make_pattern(
         ("add me", "add", "follow", "dm ", "hmu", "sígueme", "sigueme", "agrega", "folg", "adde", "подпи", "добав", "加我", "关注", "フォロー", "search", "find me", "busca"),

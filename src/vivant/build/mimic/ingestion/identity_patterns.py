@@ -111,6 +111,8 @@ def _is_street(match: re.Match[str]) -> bool:
 
 
 _HOUSE_DE = r"(?!(?:tabellen|listen|start|stell|park|sitz|spiel|sport|camping|treff|kampf|um|hin|rück|weit|box|ehe|schlüssel|arbeits|ausbildungs|fenster|steh|tennis|fußball|fussball|innen)(?:platz|weg|ring))"
+_HOME_JA = re.compile("住|実家|場所|送り先|うち|家|届|宛|引っ越|来て|待って")
+_HOME_KO = re.compile("주소|보내|택배|곳|있어요|위치|이사|집|가게|샵|매장|살아|사는|살고|오세요|놀러|배송|우편|서울|부산|대구|인천|광주|대전|울산|세종|수원")
 PLATES = (
     make_pattern(
         tuple("0123456789"),
@@ -184,13 +186,16 @@ ADDRESSES = (
     ),
     make_pattern(
         "-",
-        r"[\u4e00-\u9fff]{1,6}[台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚ヶ]\s?\d{1,2}-\d{1,2}-\d{1,4}(?!\d)(?:[\s　]*[\u3040-\u30ff\u4e00-\u9fff]{2,10}\s?\d{1,4}(?:号室|号)?)?",
+        r"[\u4e00-\u9fffヶケノ]{2,8}\s?\d{1,2}-\d{1,2}-\d{1,4}(?!\d)(?P<house>[\s　]*[\u3040-\u30ff\u4e00-\u9fff]{2,10}\s?\d{1,4}(?:号室|号)?)?",
+        lambda match: match["house"] is not None or _HOME_JA.search(match.string) is not None or match.group()[0:9].rstrip("0123456789- ")[-1:] in "台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚園",
     ),
     make_pattern(
         ("로", "길", "동", "아파트"),
         r"(?:[가-힣]+(?:시|도|구|군|읍|면|동)\s)*[가-힣]{1,8}(?:대로|로|길)(?:\d{1,3}번?길)?\s?\d{1,4}(?:-\d{1,4})?(?:번지)?(?:,?\s?\d{1,4}\s?(?:동|호|층))+"
         r"|(?:[가-힣]+(?:시|도|구|군|읍|면)\s){1,3}[가-힣]{1,8}(?:대로|로|길)(?:\d{1,3}번?길)?\s?\d{1,4}(?:-\d{1,4})?"
+        r"|(?P<bare>[가-힣]{2,6}(?:대로|로|길)\s?\d{1,4}(?:-\d{1,4})?)(?!\d|\s?(?:명|개|번|시|분|원|회|년|월|일|초|살|위|만|천|퍼|%|대))"
         r"|(?:[가-힣]+(?:시|도|구|군|읍|면)\s){1,3}[가-힣]{1,6}동\s?\d{1,4}(?:-\d{1,4})?|[가-힣]{2,8}아파트\s?\d{1,4}동\s?\d{1,4}호",
+        lambda match: match["bare"] is None or _HOME_KO.search(match.string) is not None,
     ),
     make_pattern(
         tuple("0123456789"),

@@ -17,6 +17,7 @@ from vivant.build.mimic.ingestion.account_patterns import (
 )
 from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS
 from vivant.build.mimic.ingestion.identity_patterns import ADDRESSES, NUMBERS, PLATES
+from vivant.build.mimic.ingestion.introductions import find_introductions
 from vivant.build.mimic.ingestion.phone_numbers import FIGURES, find_phone_numbers
 from vivant.build.mimic.ingestion.self_patterns import SAID
 from vivant.build.mimic.ingestion.text_forms import CONTROL, ENTITY, INVISIBLE
@@ -58,7 +59,7 @@ ARROW_SUSPECT = _escape_for_arrow(
     r"|\p{Nd}\.\p{Nd}+\.\p{Nd}+\.|[0-9a-fA-F]:[0-9a-fA-F:]{6}|\p{Nd}\s?°|[1-9A-HJ-NP-Za-km-z]{26}"
     r"|[\pL\pN]\s?[@＠﹫]|[@＠﹫]\s|[\[(<]\s?(?:[aA][tT]|[@＠﹫])|\$[a-zA-Z]|%40|[uU]/\w|/user/|/channel/|/c/|<@|👻"
     r"|(?i:on x\b|[➕+加] ?[vq薇]|\bi\.? ?g\b|[,•·*](?:com|net|org|ru)|sw-\d|\bid\b|айди|friend code|xX)"
-    r"|[a-zA-Z0-9]_+[a-zA-Z0-9]|-at-|[a-zA-Z]{6}\d\d|(?i:\b[vw]x? ?[:：])"
+    r"|[a-zA-Z0-9]_|-at-|[a-zA-Z]{6}\d\d|(?i:\b[vw]x? ?[:：])"
     r"|[\x{1d400}-\x{1d7ff}\x{24b6}-\x{24e9}\x{1f130}-\x{1f189}]"
     rf"|(?i:\b(?:tel|sms|callto|skype):|[\[({{*_<\-/|]\s*(?:{AT_WORDS}|at|a|{DOT}|[.@])\s*[\])}}*_>\-/|]|\s{DOT}\s|[\w]{DOT}\s)"
     r"|(?i:[点點점トと]\s?(?:com|cn|net|org|コム))|AT|[^\s\w] ?gmail|/\s?[+@a-zA-Z0-9]"
@@ -67,7 +68,8 @@ ARROW_SUSPECT = _escape_for_arrow(
     r"(?:[^a-z\x{c0}-\x{4ff}]|$|id|のid))|(?:^|\s)OF\s|wxid_"
     rf"|(?i:(?:(?:{FIGURES}|\p{{Nd}}+)[\s,.\-]*){{4}})|[공영일이삼사오육칠팔구][\s\-]?[공영일이삼사오육칠팔구]{{2}}|[〇零○一二三四五六七八九幺]\s?[〇零○一二三四五六七八九幺\p{{Nd}}]{{2}}|(?:ゼロ|れい|ぜろ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう|まる){{3}}"
     rf"|(?i:(?:^|[^a-z])(?:{PROVIDERS})(?:[\s.,点]|$))"
-    rf"|(?i:{_list_cues()})"
+    rf"|(?i:{_list_cues()})|[A-ZÀ-ſА-ЯЁ][\pL'’\-]+ [A-ZÀ-ſА-ЯЁ]\pL|(?i:\bname|\bnombre|llamo|llam|heiße|heisse|зовут|звать|имя|\bfirma)"
+    r"|(?i:\b(?:i['’]?m|i am|it['’]?s|this is|soy|ich bin|by me|me,|call me)[\s,]+\pL)|(?:^|\s)[яЯ] [А-ЯЁ]|我叫|我是|本人|真名|本名|免贵|大名|名字|姓名|叫我|在下|です|申|いいます|言います|名前|氏名|입니다|이에요|예요|라고|이름|성함|본명|실명|저는?\s|인사드|올림|드림"
     r"|\p{Nd}[a-zA-Z]?,? [^,.!?\n]{2,40}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|ct|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|hill)\b"
     r"|(?i:stra(?:ß|ss)e|str\.?|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig) ?(?:nr)?[. ]*\p{Nd}"
     r"|[A-Za-z]{2}\d\d[ \-.]?[A-Za-z0-9]{4}|[A-Z]\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d\d [A-Z]{3}|[A-ZÄÖÜ]-[A-Z]{0,2} ?\d\d|\d\d-[A-Z]|[A-Z]\d{5}|\d{6}-?[A-Z]|\d[A-Z] \d[A-Z]|[A-Z]{2} \d{5}|[a-z]{4}-[0-9a-f]{12}|\.(?:eth|sol|btc)|\d{4} ?[A-Z]{3}|[А-ЯA-Z]\d{3}[А-ЯA-Z]{2}|[\x{4e00}-\x{9fff}][A-Z][·\s]?[A-Z0-9]{5}|\d\s?[あ-ん]\s?\d|\d\d[가-힣]\s?\d{4}|\d-\d{1,2}-\d|[로길동호]\s?\d|\d[동호층]|0x[0-9a-fA-F]{40}|\d\.\d{3,}[^\w]"
@@ -99,3 +101,4 @@ def find_contacts(shadow: str) -> Iterator[Span]:
     if names_service(lower):
         yield from find_service_accounts(shadow)
     yield from find_phone_numbers(shadow, lower)
+    yield from find_introductions(shadow)

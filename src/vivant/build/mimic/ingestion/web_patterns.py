@@ -62,7 +62,7 @@ def _is_address(match: re.Match[str]) -> bool:
         return True
     if ending in sure:
         if ending in _FILES | _ONE_WORD_ENDINGS and not path and len(labels) == 1:
-            return not all(part.isdecimal() or is_word(part) for part in re.split(r"[\-_]|(?<=\D)(?=\d)", name) if part)
+            return all(map(str.isalpha, name.split("-"))) and not all(map(is_word, name.split("-")))
         return len(name) > 1 or bool(path)
     if ending not in words:
         return False
