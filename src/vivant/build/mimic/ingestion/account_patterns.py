@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, EMOJI, LETTERS, make_pattern
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, EMOJI, LETTERS, Span, make_pattern
 from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_word_lists, split_list
-
-Span = tuple[int, int]
 
 _WORDS = read_word_lists()
 SERVICES = join_words(_WORDS.services, _WORDS.games, _WORDS.short, _WORDS.tiny)
@@ -16,7 +14,21 @@ _LOOSE = frozenset(split_list(_WORDS.games) + split_list(_WORDS.tiny))
 """Services whose names are words as well, or two letters."""
 _SHORT = frozenset(split_list(_WORDS.short) + split_list(_WORDS.tiny))
 _LONG_WORDS = tuple({word.lower() for word in split_list(_WORDS.services) + split_list(_WORDS.games)})
-_SHORT_WORDS = re.compile(rf"(?<![a-z0-9_])(?:{'|'.join(_SHORT)})(?![a-z])")
+SERVICE_NEEDLES = (
+    *_LONG_WORDS,
+    *_SHORT,
+    "i.g",
+    "i g",
+    "in$ta",
+    "inst@",
+    "1nsta",
+    "sn@p",
+    "te1egr",
+    "d1sc",
+    "disc0",
+    "wh@ts",
+    "f@ceb",
+)
 _SERVICE = re.compile(
     rf"(?<![{LETTERS}])(?:my |mi |mein )?(?P<service>{SERVICES}|i\.?\s?g\.?(?=\s*[:=])|in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m"
     rf"|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{{2}}k)(?:(?<=[{CJK}])|(?![A-Za-z\u00c0-\u04ff]))",
@@ -29,7 +41,10 @@ _GLUE = re.compile(
 )
 _STRONG = re.compile(r"[:=@>»👉👇→⇒➡➜➤▶☞🔗⬇]|[是叫号號は]")
 _ASIDE = re.compile(rf"[{CJK}]{{1,8}}(?=\s*[:=→⇒➡👉👇@])")
-_NAMED = re.compile(r"(?<![a-z])(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)(?![a-z])", re.IGNORECASE)
+_NAMED = re.compile(
+    r"(?<![a-z])(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)(?![a-z])",
+    re.IGNORECASE,
+)
 _SIGN = rf"[{LETTERS}]"
 _HANDLE = re.compile(rf"{_SIGN}(?:[{LETTERS}.\-]{{0,40}}{_SIGN})?")
 _SPACED = re.compile(rf"(?:[a-z0-9_.] ){{3,}}[a-z0-9_](?![{LETTERS}])", re.IGNORECASE)
@@ -52,16 +67,6 @@ _NOT_HANDLES = frozenset(
     "https http www link links bio story stories live here there this that group server channel video videos reels shorts".split()
 )
 _NAMES_OF_SERVICES = frozenset(_LONG_WORDS) | _SHORT
-
-
-def names_service(lower: str) -> bool:
-    """Whether a text in lower case names a place where people have accounts."""
-    return (
-        any(word in lower for word in _LONG_WORDS)
-        or _SHORT_WORDS.search(lower) is not None
-        or ("@" in lower or "$" in lower or "1" in lower or "0" in lower or "i." in lower or "i g" in lower)
-        and _SERVICE.search(lower) is not None
-    )
 
 
 def looks_telling(handle: str) -> bool:
@@ -138,7 +143,12 @@ def _read_handle(shadow: str, place: int, service: str, strong: bool, glue: str)
     if strong and _ENDS.match(shadow, end) and not (service in _LOOSE and is_word(handle)):
         return end
     second = re.compile(rf" {_SIGN}+").match(shadow, end)
-    if strong and second and service in ("gamertag", "gtag", "psn", "xbox") and _ENDS.match(shadow, second.end()):
+    if (
+        strong
+        and second
+        and service in ("gamertag", "gtag", "psn", "xbox")
+        and _ENDS.match(shadow, second.end())
+    ):
         return second.end()
     return -1
 
@@ -149,10 +159,15 @@ def _find_before(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
     if found is None:
         return
     handle, offset = found["handle"], max(0, match.start() - 70)
-    if handle.lower() in _NAMES_OF_SERVICES or shadow[offset + found.start() - 1 : offset + found.start()] == "#":
+    if (
+        handle.lower() in _NAMES_OF_SERVICES
+        or shadow[offset + found.start() - 1 : offset + found.start()] == "#"
+    ):
         return
     linked = bool(found["link"].strip())
-    if looks_telling(handle) or (linked and service not in _LOOSE and handle.islower() and len(handle) > 4 and _is_unknown(handle)):
+    if looks_telling(handle) or (
+        linked and service not in _LOOSE and handle.islower() and len(handle) > 4 and _is_unknown(handle)
+    ):
         yield offset + found.start("handle"), offset + found.end("handle")
 
 
@@ -168,26 +183,53 @@ def _is_underscored(match: re.Match[str]) -> bool:
     parts = [part for part in re.split(r"[_.\-]+", match.group().lower()) if part]
     if _FILE.search(match.group()) or _FILE.match(match.string, match.end()):
         return False
-    if "." in match.group() and re.search(r"\bfiles?\b|archivo|datei|файл|文件|ファイル|파일", match.string, re.I):
+    if "." in match.group() and re.search(
+        r"\bfiles?\b|archivo|datei|файл|文件|ファイル|파일", match.string, re.I
+    ):
         return False
     return not (set(parts) & _PHRASE_WORDS)
 
 
-_FILE = re.compile(r"\.(?:mp[34]|mov|avi|mkv|webm|jpe?g|png|gif|heic|webp|svg|psd|pdf|zip|rar|7z|py|js|txt|exe|wav|flac|docx?|xlsx?|pptx?|cpp|html?|json|csv|xml|ya?ml|blend|cube|fbx|obj|stl|lua|jar|apk|iso|srt|prproj|aep|log|bak|cfg|ini|dll|bin|sav|dat|pak|mod|ttf|otf)(?![a-z0-9_])", re.IGNORECASE)
+_FILE = re.compile(
+    r"\.(?:mp[34]|mov|avi|mkv|webm|jpe?g|png|gif|heic|webp|svg|psd|pdf|zip|rar|7z|py|js|txt|exe|wav|flac|docx?|xlsx?|pptx?|cpp|html?|json|csv|xml|ya?ml|blend|cube|fbx|obj|stl|lua|jar|apk|iso|srt|prproj|aep|log|bak|cfg|ini|dll|bin|sav|dat|pak|mod|ttf|otf)(?![a-z0-9_])",
+    re.IGNORECASE,
+)
 _PHRASE_WORDS = frozenset("so the is it of in and my you to what not for case world me true be".split())
 _TELLING = rf"(?=[{LETTERS}.\-]*[\d_]|[{LETTERS}\-]*{_SIGN}[.]{_SIGN}){_HANDLE.pattern}"
 _PLAIN = r"[a-z][a-z0-9._\-]{3,29}[a-z0-9_]"
 _ASIAN = "微信号?|v信|[加➕+]\\s*[vVqQ薇微]|加微信?|薇信?|抖音号?|快手号?|小红书号?|微博|扣扣|カカオ|インスタ|ツイッター|ライン|카톡|인스타|텔레"
 ACCOUNTS = (
     make_pattern(
-        ("微信", "v信", "加", "➕", "+", "薇", "カカオ", "抖音", "快手", "小红书", "微博", "扣扣", "インスタ", "ツイッター", "ライン", "카톡", "인스타", "텔레"),
+        (
+            "微信",
+            "v信",
+            "加",
+            "➕",
+            "+",
+            "薇",
+            "カカオ",
+            "抖音",
+            "快手",
+            "小红书",
+            "微博",
+            "扣扣",
+            "インスタ",
+            "ツイッター",
+            "ライン",
+            "카톡",
+            "인스타",
+            "텔레",
+        ),
         rf"(?:{_ASIAN})(?:号码?|id|のid|は|:|→|\s|[{EMOJI}])*(?!(?:https?|the|and|link|live|story|app|{SERVICES})(?![a-z])){_PLAIN}",
         lambda match: "+" != match.group()[0] or not is_word(match.group().lstrip("+ ")),
     ),
     make_pattern(("v", "vx", "wx"), rf"(?<![{LETTERS}])(?:v|vx|wx|wechat)\s*[:=]\s*{_PLAIN}"),
     make_pattern("of ", rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}"),
     make_pattern("👻", rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]))"),
-    make_pattern(("qq", "加q", "扣扣", "q群", "企鹅", "扣群", "q号"), r"(?:qq群?|加q|扣扣群?|q群|扣群|企鹅号?|q号)\D{0,6}\d{5,11}"),
+    make_pattern(
+        ("qq", "加q", "扣扣", "q群", "企鹅", "扣群", "q号"),
+        r"(?:qq群?|加q|扣扣群?|q群|扣群|企鹅号?|q号)\D{0,6}\d{5,11}",
+    ),
     make_pattern("sw-", r"(?<!\w)sw(?:-\d{4}){3}(?!\d)"),
     make_pattern(
         ("id", "friend code", "freundescode", "код друга", "フレンドコード", "айди"),
@@ -195,18 +237,47 @@ ACCOUNTS = (
         r"\s*(?:is|ist|es|no\.?|number|番号|は|是)?\W{0,3}\d[\d\s\-]{4,18}\d",
     ),
     make_pattern(
-        "id", rf"(?<![{LETTERS}])id\s*(?:[:=は是→]|\bis\b)+\s*(?:{_TELLING}|{_PLAIN})", lambda match: not is_word(re.split(r"[\s:=は是→]", match.group())[-1])
+        "id",
+        rf"(?<![{LETTERS}])id\s*(?:[:=は是→]|\bis\b)+\s*(?:{_TELLING}|{_PLAIN})",
+        lambda match: not is_word(re.split(r"[\s:=は是→]", match.group())[-1]),
     ),
-    make_pattern("_", r"(?<![\w#@.\[/\-])(?!(?<=:)[\w\-]+:)(?=[a-z0-9._\-]*[a-z0-9]_+[a-z0-9])(?=(?:[0-9._\-]*[a-z]){3})[a-z0-9_][a-z0-9._\-]{3,}[a-z0-9_](?![a-z0-9_\]])", _is_underscored),
+    make_pattern(
+        "_",
+        r"(?<![\w#@.\[/\-])(?!(?<=:)[\w\-]+:)(?=[a-z0-9._\-]*[a-z0-9]_+[a-z0-9])(?=(?:[0-9._\-]*[a-z]){3})[a-z0-9_][a-z0-9._\-]{3,}[a-z0-9_](?![a-z0-9_\]])",
+        _is_underscored,
+    ),
     make_pattern(
         tuple("0123456789"),
         rf"(?<![{LETTERS}#.\-/$@])(?P<letters>[a-z]{{6,20}})(?P<figures>\d{{2,4}})(?![{LETTERS}\-]|\.\d)",
         _is_numbered_handle,
     ),
-    make_pattern("_", r"(?<![\w*#@.])(?P<letters>[a-z][a-z0-9.]{3,})_+(?![\w*])", lambda match: not is_word(match["letters"])),
+    make_pattern(
+        "_",
+        r"(?<![\w*#@.])(?P<letters>[a-z][a-z0-9.]{3,})_+(?![\w*])",
+        lambda match: not is_word(match["letters"]),
+    ),
     make_pattern("xx", rf"(?<![{ASCII}])(?-i:xX)_?\w{{3,}}?_?(?-i:Xx)(?![{ASCII}])"),
     make_pattern(
-        ("add me", "add", "follow", "dm ", "hmu", "sígueme", "sigueme", "agrega", "folg", "adde", "подпи", "добав", "加我", "关注", "フォロー", "search", "find me", "busca"),
+        (
+            "add me",
+            "add",
+            "follow",
+            "dm ",
+            "hmu",
+            "sígueme",
+            "sigueme",
+            "agrega",
+            "folg",
+            "adde",
+            "подпи",
+            "добав",
+            "加我",
+            "关注",
+            "フォロー",
+            "search",
+            "find me",
+            "busca",
+        ),
         rf"(?:add(?: me)?|follow(?: me)?|dm(?: me)?|hmu|sígueme|sigueme|agr[eé]ga(?:me)?|folgt?(?: mir)?|adde?(?: mich)?|подпи\w+|добав\w+|加我|关注|フォロー|search(?: up)?|find me|b[uú]sca(?:me)?)"
         rf"\s*(?:at|on|here|as|en|como|unter|auf|как|в|:|👉|->|→|は|して|@)*\s*(?P<handle>{_TELLING})",
         lambda match: looks_telling(match["handle"]),
@@ -221,9 +292,14 @@ ACCOUNTS = (
     make_pattern("i g", r"(?<!\w)i g\s*[:=>\-]+\s*(?:[a-z0-9_.] ?){4,}(?!\w)"),
     make_pattern("wxid_", rf"(?<![{ASCII}])wxid_\w+"),
     make_pattern("#", r"(?<![\w#])[\w.\-]{2,32}#\d{4}(?!\d)"),
-    make_pattern(" #", r"(?<![\w#])[a-z0-9._]{3,32} #\d{4}(?!\d)", lambda match: not is_word(match.group().split()[0])),
+    make_pattern(
+        " #", r"(?<![\w#])[a-z0-9._]{3,32} #\d{4}(?!\d)", lambda match: not is_word(match.group().split()[0])
+    ),
     make_pattern("<@", r"<@!?\d{15,20}>"),
-    make_pattern("/", rf"(?<![{ASCII}/])/?u/[\w\-]{{3,}}|/user/[\w\-]+|/channel/[\w\-]+|(?<![\w/])/(?:c|@)/?[\w\-]{{4,}}"),
+    make_pattern(
+        "/",
+        rf"(?<![{ASCII}/])/?u/[\w\-]{{3,}}|/user/[\w\-]+|/channel/[\w\-]+|(?<![\w/])/(?:c|@)/?[\w\-]{{4,}}",
+    ),
     make_pattern(
         "$",
         r"(?<![\w$])\$(?=[a-z0-9_]*[a-z])(?!(?-i:[A-Z]{1,5})(?![A-Za-z0-9_]))[A-Za-z][a-z0-9_]{3,}",

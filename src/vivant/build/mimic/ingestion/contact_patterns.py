@@ -1,18 +1,16 @@
 """What patterns of personal data share. They run over folded texts (see `text_forms`), in any letter case.
 
-A pattern names needles: one of them is in every text that it matches, near its beginning. To look for those first is
-quicker by far.
+A pattern names needles: one of them is in every text that it matches. To look for all of them at once is quicker by far.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 Check = Callable[[re.Match[str]], bool]
-_BEFORE = 70
-"""So far before its needle a match may begin."""
+Span = tuple[int, int]
 
 ASCII = "A-Za-z0-9_"
 LETTERS = f"{ASCII}\u00c0-\u04ff"
@@ -27,21 +25,17 @@ class ContactPattern(NamedTuple):
     needles: tuple[str, ...]
     pattern: re.Pattern[str]
     check: Check | None = None
-    before: int = _BEFORE
 
-    def find_start(self, lower: str) -> int:
-        """Where a match may begin at the earliest; -1 where there is none."""
-        places = [place for needle in self.needles if (place := lower.find(needle)) >= 0]
-        return max(0, min(places) - self.before) if places else -1
+    def find(self, shadow: str) -> Iterator[Span]:
+        """Where it matches in a folded text."""
+        for match in self.pattern.finditer(shadow):
+            if self.check is None or self.check(match):
+                yield match.span()
 
 
 def make_pattern(
-    needles: str | tuple[str, ...],
-    pattern: str,
-    check: Check | None = None,
-    flags: int = re.IGNORECASE,
-    before: int = _BEFORE,
+    needles: str | tuple[str, ...], pattern: str, check: Check | None = None, flags: int = re.IGNORECASE
 ) -> ContactPattern:
     """A pattern with the needles that point to it, in lower case."""
     listed = (needles,) if isinstance(needles, str) else needles
-    return ContactPattern(listed, re.compile(pattern, flags), check, before)
+    return ContactPattern(listed, re.compile(pattern, flags), check)

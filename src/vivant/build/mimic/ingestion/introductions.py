@@ -6,11 +6,9 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
-from vivant.build.mimic.ingestion.contact_patterns import CJK
+from vivant.build.mimic.ingestion.contact_patterns import CJK, Span
 from vivant.build.mimic.ingestion.surnames import CHINESE, JAPANESE, KOREAN
 from vivant.build.mimic.ingestion.word_lists import is_word, load_given_names
-
-Span = tuple[int, int]
 
 _NAMED = (
     r"my (?:real |full |actual |legal |government )?name(?: is|'s|’s| was|:)|(?:real |full |legal )?name(?: is|'s|’s|:)|i'?m called|(?:you can |y'all can |just |they )?call(?:s|ed)? me|known as|"
@@ -26,7 +24,131 @@ _WEAK = (
     r"ich bin|hier (?:ist|schreibt)|grüße(?: von)?|gruß|lg|vg|euer|eure|soy|aquí|aqui|att|saludos(?: de)?|habla|saluda|tu amigo|tu amiga|gracias|"
     r"я|это|пишет|ваша?|твоя?|автор|спасибо"
 )
-_CUE = re.compile(rf"(?<!\w)(?:(?P<named>{_NAMED})|(?P<signed>{_SIGNED})|(?P<weak>{_WEAK}))(?!\w)[\s:,\-–—~]*", re.IGNORECASE)
+_CUE = re.compile(
+    rf"(?<!\w)(?:(?P<named>{_NAMED})|(?P<signed>{_SIGNED})|(?P<weak>{_WEAK}))(?!\w)[\s:,\-–—~]*",
+    re.IGNORECASE,
+)
+CUES = (
+    "name",
+    "i'm",
+    "i’m",
+    "im ",
+    "i am",
+    "this is",
+    "it's",
+    "it’s",
+    "its ",
+    "call",
+    "known as",
+    "heiße",
+    "heisse",
+    "nennt",
+    "llamo",
+    "dicen",
+    "nombre",
+    "llám",
+    "llam",
+    "зовут",
+    "звать",
+    "имя",
+    "фио",
+    "ф.и.о",
+    "фамилия",
+    "представлюсь",
+    "sincerely",
+    "regards",
+    "yours",
+    "signed",
+    "by me",
+    "me, ",
+    "myself",
+    "xoxo",
+    "mfg",
+    "atentamente",
+    "atte",
+    "firma",
+    "saluda",
+    "habla",
+    "escribe",
+    "уважением",
+    "подпись",
+    "с вами",
+    "на связи",
+    "микрофона",
+    "hier ",
+    "grüße",
+    "gruß",
+    "boy ",
+    "girl ",
+    "host ",
+    "friend ",
+    "man ",
+    "homie",
+    "cheers",
+    "love",
+    "thank",
+    "credit",
+    "ich bin",
+    "lg ",
+    "vg ",
+    "euer",
+    "eure",
+    "soy ",
+    "aqu",
+    "att",
+    "saludos",
+    "tu amig",
+    "gracias",
+    "я ",
+    "это ",
+    "пишет",
+    "ваш",
+    "твой",
+    "твоя",
+    "автор",
+    "спасибо",
+    "here",
+    "我是",
+    "我叫",
+    "本人",
+    "真名",
+    "本名",
+    "姓名",
+    "名字",
+    "私は",
+    "僕は",
+    "俺は",
+    "名前",
+    "氏名",
+    "저는",
+    "이름",
+    "본명",
+    "성함",
+    "실명",
+    "叫我",
+    "在下",
+    "免贵",
+    "大名",
+    "です",
+    "といい",
+    "と言い",
+    "と申",
+    "っていい",
+    "って言",
+    "より",
+    "입니다",
+    "이에요",
+    "예요",
+    "라고",
+    "인사드",
+    "올림",
+    "드림",
+    "参上",
+    "来了",
+    "报道",
+    "저 ",
+    "인데",
+)
 _TOKEN = re.compile(r"[^\W\d_][\w'’\-]*")
 _FILLERS = 3
 _LITTLE = frozenset("de del la las los van von der bin al el da dos di y ben ibn zu".split())
@@ -41,7 +163,9 @@ _ASIAN_PAIR = re.compile(
     rf"(?:我是|我叫|本人|真名|本名|姓名|名字|私は|僕は|俺は|名前は?|氏名|저는|제 이름은?|본명은?|이름은?|성함은?|叫我|在下)[{CJK}\s:,]{{0,6}}(?P<before>{_PAIR})"
     rf"|(?P<after>{_PAIR})(?=\s?(?:です|といい|と言い|と申|っていい|って言|입니다|이에요|예요|라고|이라고|인사드|올림|드림|だよ|参上|来了|报道))"
 )
-_GREETED = re.compile("안녕|반갑|반가|저는|신입|인사|こんにちは|こんばんは|はじめまして|どうも|改めまして|我是|我叫|名前|이름|성함")
+_GREETED = re.compile(
+    "안녕|반갑|반가|저는|신입|인사|こんにちは|こんばんは|はじめまして|どうも|改めまして|我是|我叫|名前|이름|성함"
+)
 _CHINESE = re.compile(
     rf"(?:我叫|我是|本人|真名(?:是|叫)?|我的?名字[是叫]?|本名[是叫:]?|姓名[是:]?|叫我|在下|免贵姓|大名)\s*[:,]?\s*(?:[\u4e00-\u9fff]{{2,3}}(?<=[唱手师员长])(?=[{CHINESE}]))?[{CHINESE}][\u4e00-\u9fff]{{1,2}}(?<![人生座迷粉的族家党者员师民国])"
     r"(?=$|[\s,.，。!！?？、~～:：]|来自|今年|住|是|和|我|不是|[A-Za-z0-9\U0001f300-\U0001faff])"
@@ -133,13 +257,31 @@ def _count_name(words: list[str], *, named: bool, near: bool, shouting: bool, cu
         if capitals:
             return capitals
         return 2 if len(words) > 1 and not is_word(words[1]) else 1
-    if capitals == 1 and near and not shouting and cue in ("i'm", "i’m", "i am", "soy", "ich bin", "я", "с вами", "на связи"):
-        return int(_is_given(first) or (first.isascii() and first[1:].islower() and len(first) > 3 and not is_word(first)))
+    if (
+        capitals == 1
+        and near
+        and not shouting
+        and cue in ("i'm", "i’m", "i am", "soy", "ich bin", "я", "с вами", "на связи")
+    ):
+        return int(
+            _is_given(first)
+            or (first.isascii() and first[1:].islower() and len(first) > 3 and not is_word(first))
+        )
     if capitals and not shouting:
         return 0
-    if len(words) > 1 and (not is_word(words[1]) or _is_given(first)) and words[1].lower() not in _JOINED | _LITTLE:
+    if (
+        len(words) > 1
+        and (not is_word(words[1]) or _is_given(first))
+        and words[1].lower() not in _JOINED | _LITTLE
+    ):
         known = _is_given(first) or (first.isascii() and not is_word(first))
-        if known and len(first) > 2 and len(words[1]) > 3 and words[1].isalpha() and (near or _is_given(first)):
+        if (
+            known
+            and len(first) > 2
+            and len(words[1]) > 3
+            and words[1].isalpha()
+            and (near or _is_given(first))
+        ):
             return 2
     return 0
 

@@ -44,7 +44,9 @@ _OFFICE = re.compile(
 _BETWEEN = r"[\s._\-'’]{0,3}"
 _LATIN_ENDING = r"(?:['’`´]?s|['’])?"
 _CYRILLIC_ENDING = r"(?:а|у|ом|ем|ём|е|ы|и|ой|ей|ою|ю|я|ам|ами|ах|ов|ев|ям|ями|ях|ь|й|ин|ина|ину)?"
-_HONORIFIC = r"(?:さん|ちゃん|くん|君|様|さま|先生|氏|たん|先輩|老师|老師|哥|姐|大哥|大佬|同学|小姐|女士|님|씨)"
+_HONORIFIC = (
+    r"(?:さん|ちゃん|くん|君|様|さま|先生|氏|たん|先輩|老师|老師|哥|姐|大哥|大佬|同学|小姐|女士|님|씨)"
+)
 
 
 def fold_name(name: str) -> str:
@@ -149,7 +151,10 @@ class NameBook:
                 self._names.setdefault(pieces[-1], []).append(name)
                 self._names.setdefault("_".join(pieces[:-1]), []).append(name)
         inflected = {
-            form for word in (*self._words, *self._names) if word and "а" <= word[-1] <= "ё" for form in _inflect(word)
+            form
+            for word in (*self._words, *self._names)
+            if word and "а" <= word[-1] <= "ё"
+            for form in _inflect(word)
         }
         self._keys = pa.array(list(self._words | self._names.keys() | inflected), pa.string())
         self._ordinary: dict[str, bool] = {}
@@ -217,7 +222,27 @@ def _escape_range() -> str:
     return r"\x{3005}-\x{3007}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7a3}"
 
 
-_ENDINGS = ("", "а", "у", "ом", "ем", "ём", "е", "ы", "и", "ой", "ей", "ю", "я", "ов", "ам", "ами", "ах", "ь", "й")
+_ENDINGS = (
+    "",
+    "а",
+    "у",
+    "ом",
+    "ем",
+    "ём",
+    "е",
+    "ы",
+    "и",
+    "ой",
+    "ей",
+    "ю",
+    "я",
+    "ов",
+    "ам",
+    "ами",
+    "ах",
+    "ь",
+    "й",
+)
 
 
 def _inflect(word: str) -> set[str]:

@@ -1,40 +1,55 @@
 """Where in a text personal data stand: e-mail and web addresses, telephone and other numbers, accounts, mentions, homes.
 
-The patterns run over the folded text (see `text_forms`), so each is written for plain characters alone.
+Three sieves, each finer and dearer: `find_suspects` looks through a column of texts at once, `find_contacts` looks for
+the needles of all patterns together, and then only the patterns whose needle is there run, over the folded text (see
+`text_forms`), so that each is written for plain characters alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from vivant.build.mimic.ingestion.account_patterns import (
     ACCOUNTS,
-    SERVICES,
+    SERVICE_NEEDLES,
     find_service_accounts,
     looks_telling,
-    names_service,
 )
-from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS
+from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, Span
 from vivant.build.mimic.ingestion.identity_patterns import ADDRESSES, NUMBERS, PLATES
-from vivant.build.mimic.ingestion.introductions import find_introductions
-from vivant.build.mimic.ingestion.phone_numbers import FIGURES, find_phone_numbers
+from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
+from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
 from vivant.build.mimic.ingestion.self_patterns import SAID
-from vivant.build.mimic.ingestion.text_forms import CONTROL, ENTITY, INVISIBLE
-from vivant.build.mimic.ingestion.web_patterns import AT_WORDS, DOT, EMAILS, LINKS, PROVIDERS
+from vivant.build.mimic.ingestion.text_forms import CONTROL, ENTITY, FOLDABLE, INVISIBLE
+from vivant.build.mimic.ingestion.web_patterns import EMAILS, LINKS
 from vivant.build.mimic.ingestion.word_lists import is_word
 
-Span = tuple[int, int]
+if TYPE_CHECKING:
+    import polars as pl
 
-_CONTACTS = (*EMAILS, *LINKS, *ACCOUNTS, *NUMBERS, *PLATES, *ADDRESSES, *SAID)
+Finder = Callable[[str], Iterator[Span]]
 _MENTIONS = re.compile(
-    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them|todos|alle|все|всех|所有人|全体成员|大家|みんな|모두)\b)(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
+    r"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them|todos|alle|все|всех|所有人|全体成员|大家|みんな|모두)\b)"
+    r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
     rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})",
     re.IGNORECASE,
 )
-ODD = f"[{CONTROL}]|[{INVISIBLE}]|{ENTITY}|<[bB][rR]|\u00a0"
-"""What only `clean_text` changes."""
+_FINDERS: tuple[tuple[tuple[str, ...], Finder], ...] = (
+    *(
+        (contact.needles, contact.find)
+        for contact in (*EMAILS, *LINKS, *ACCOUNTS, *NUMBERS, *PLATES, *ADDRESSES, *SAID)
+    ),
+    (SERVICE_NEEDLES, find_service_accounts),
+    (FIGURE_NEEDLES, find_phone_numbers),
+    (CUES, find_introductions),
+)
 
 
 def _escape_for_arrow(pattern: str) -> str:
@@ -43,38 +58,255 @@ def _escape_for_arrow(pattern: str) -> str:
     )
 
 
-def _list_cues() -> str:
-    """Words without which nobody tells a birthday, a home or a document's number."""
-    needles = {needle for pattern in (*NUMBERS, *SAID, *ADDRESSES[3:]) for needle in pattern.needles}
-    words = sorted(needle for needle in needles if len(needle) > 2 or not needle.isascii())
-    return "|".join(map(re.escape, words))
-
-
-ARROW_MENTION = _escape_for_arrow("[@＠﹫]")
-_DIGIT = r"[\p{Nd}\x{2460}-\x{2468}\x{2776}-\x{277e}\x{2780}-\x{2793}\x{24ea}\x{24ff}\x{b2}\x{b3}\x{b9}\x{2070}-\x{2089}OoIl]"
-ARROW_SUSPECT = _escape_for_arrow(
-    f"{ODD}|:\\s?/\\s?/|[wW] ?[wW] ?[wW][. ]|(?i:https?)|[.．。｡][a-zA-Z\u0400-\u04ff\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3]{{2}}"
-    r"| [.,] ?[cnor]|[.] (?i:com|net|org|ru)"
-    rf"|(?:{_DIGIT}[\pM\x{{fe0f}}]*[^\pL\pN\n]{{0,4}}){{6}}|\p{{Nd}}[\pM]*\x{{20e3}}|#\p{{Nd}}{{4}}"
-    r"|\p{Nd}\.\p{Nd}+\.\p{Nd}+\.|[0-9a-fA-F]:[0-9a-fA-F:]{6}|\p{Nd}\s?°|[1-9A-HJ-NP-Za-km-z]{26}"
-    r"|[\pL\pN]\s?[@＠﹫]|[@＠﹫]\s|[\[(<]\s?(?:[aA][tT]|[@＠﹫])|\$[a-zA-Z]|%40|[uU]/\w|/user/|/channel/|/c/|<@|👻"
-    r"|(?i:on x\b|[➕+加] ?[vq薇]|\bi\.? ?g\b|[,•·*](?:com|net|org|ru)|sw-\d|\bid\b|айди|friend code|xX)"
-    r"|[a-zA-Z0-9]_|-at-|[a-zA-Z]{6}\d\d|(?i:\b[vw]x? ?[:：])"
-    r"|[\x{1d400}-\x{1d7ff}\x{24b6}-\x{24e9}\x{1f130}-\x{1f189}]"
-    rf"|(?i:\b(?:tel|sms|callto|skype):|[\[({{*_<\-/|]\s*(?:{AT_WORDS}|at|a|{DOT}|[.@])\s*[\])}}*_>\-/|]|\s{DOT}\s|[\w]{DOT}\s)"
-    r"|(?i:[点點점トと]\s?(?:com|cn|net|org|コム))|AT|[^\s\w] ?gmail|/\s?[+@a-zA-Z0-9]"
-    rf"|(?i:(?:{AT_WORDS})\s*[\pL\pN_\-])"
-    rf"|(?i:(?:^|[^a-z0-9_])(?:{SERVICES}|in[s$5]t[a@4]|sn[a@4]p|te[l1]egr|d[i1]sc[o0]rd|e-?mail|mail|почт|邮箱|メール|メアド|메일|correo|line|扣扣|企鹅|q群|add|follow|hmu|dm|folg|adde|подпи|добав|フォロー|加我|关注|s[ií]gueme|agr[eé]ga|b[uú]sca|search|find me)"
-    r"(?:[^a-z\x{c0}-\x{4ff}]|$|id|のid))|(?:^|\s)OF\s|wxid_"
-    rf"|(?i:(?:(?:{FIGURES}|\p{{Nd}}+)[\s,.\-]*){{4}})|[공영일이삼사오육칠팔구][\s\-]?[공영일이삼사오육칠팔구]{{2}}|[〇零○一二三四五六七八九幺]\s?[〇零○一二三四五六七八九幺\p{{Nd}}]{{2}}|(?:ゼロ|れい|ぜろ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう|まる){{3}}"
-    rf"|(?i:(?:^|[^a-z])(?:{PROVIDERS})(?:[\s.,点]|$))"
-    rf"|(?i:{_list_cues()})|[A-ZÀ-ſА-ЯЁ][\pL'’\-]+ [A-ZÀ-ſА-ЯЁ]\pL|(?i:\bname|\bnombre|llamo|llam|heiße|heisse|зовут|звать|имя|\bfirma)"
-    r"|(?i:\b(?:i['’]?m|i am|it['’]?s|this is|soy|ich bin|by me|me,|call me)[\s,]+\pL)|(?:^|\s)[яЯ] [А-ЯЁ]|我叫|我是|本人|真名|本名|免贵|大名|名字|姓名|叫我|在下|です|申|いいます|言います|名前|氏名|입니다|이에요|예요|라고|이름|성함|본명|실명|저는?\s|인사드|올림|드림"
-    r"|\p{Nd}[a-zA-Z]?,? [^,.!?\n]{2,40}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|ct|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|hill)\b"
-    r"|(?i:stra(?:ß|ss)e|str\.?|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig) ?(?:nr)?[. ]*\p{Nd}"
-    r"|[A-Za-z]{2}\d\d[ \-.]?[A-Za-z0-9]{4}|[A-Z]\d[A-Z\d]? \d[A-Z]{2}|[A-Z]\d\d [A-Z]{3}|[A-ZÄÖÜ]-[A-Z]{0,2} ?\d\d|\d\d-[A-Z]|[A-Z]\d{5}|\d{6}-?[A-Z]|\d[A-Z] \d[A-Z]|[A-Z]{2} \d{5}|[a-z]{4}-[0-9a-f]{12}|\.(?:eth|sol|btc)|\d{4} ?[A-Z]{3}|[А-ЯA-Z]\d{3}[А-ЯA-Z]{2}|[\x{4e00}-\x{9fff}][A-Z][·\s]?[A-Z0-9]{5}|\d\s?[あ-ん]\s?\d|\d\d[가-힣]\s?\d{4}|\d-\d{1,2}-\d|[로길동호]\s?\d|\d[동호층]|0x[0-9a-fA-F]{40}|\d\.\d{3,}[^\w]"
+ODD = f"[{CONTROL}]|[{INVISIBLE}]|{ENTITY}|<[bB][rR]|\u00a0"
+"""What only `clean_text` changes."""
+_MENTION = _escape_for_arrow("[@＠﹫]")
+_STRUCTURES = tuple(
+    _escape_for_arrow(pattern)
+    for pattern in (
+        f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793]",
+        r"[.．。｡] ?[a-zA-Z\x{400}-\x{4ff}\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]{2}|://|%40|_|[@＠﹫][\s/:(\[]|[\pL\pN] ?[@＠﹫]",
+        r"[\[(<{*\-/] ?(?i:at|a|dot|punkt|punto|точка|点|[.@＠])\s?[\])>}*\-/]|/(?:user|channel|c|@)/?\w|(?i:www|http)[ .:/]|[ \w](?:点|점|ドット) ?(?:com|cn|net|org)| [.,] ?(?:com|net|org|ru|[a-z]{2,4}(?:$|[\s/]))|[•·,*](?:com|net|org|ru)|LINE[^a-zA-Z ]|(?i:\w\s?(?:dot|d0t|punkt|punto|ponto|точка|тчк|점|どっと|ドット)\s(?:com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|de|es|cn|jp|xyz|app|ly|lol|icu|me|co|[a-z]{2,6}/))",
+        r"\$[a-zA-Z]{2}|\b[uU]/\w|<@|xX|OF [a-z]|AT[a-z]|AT ",
+        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|лс|тг|вк|id|v|q)\s?[^\sa-zA-Z\pM.,!?'’)\x{a0}-\x{24f}]",
+        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|тг|вк|insta|snap|q|steam|line|psn|mail) [A-Za-z0-9]+",
+        r"(?:^|[^\pL])(?:[\pL\p{Nd}][ ·~.\-]){3}[\pL\p{Nd}](?:[^\pL]|$)|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ][\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ]",
+        r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ваша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|credits?:?|cheers),? (?:\pL+ ){0,2}\p{Lu}[\pL'’\-]+ \p{Lu}[\pL]+[^\pL]?",
+        r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) \p{Lu}\p{Ll}{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) \pL{3,} \pL{4,}(?:$|[^\pL])|\p{Lu}\pL+ \p{Lu}\pL+ here",
+        rf"(?i:(?:^|[^\pL])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六七八九幺공영일이삼사오육칠팔구]{{4}}|(?:ゼロ|ぜろ|きゅう|はち|れい)(?:ゼロ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう)",
+    )
 )
-"""What is worth a closer look, in RE2's dialect: everything but plain mentions contains one of these."""
+_BESIDE_DIGITS = tuple(
+    _escape_for_arrow(pattern)
+    for pattern in (
+        r"\p{Nd}(?:[^\p{Nd}\pL\n]{0,5}\p{Nd}){5}",
+        r"[a-zA-Z]{6}\p{Nd}\p{Nd}|#\p{Nd}{4}|[A-Z]\p{Nd}\p{Nd}|[A-Z]-[A-Z]{0,2} ?\p{Nd}|\p{Nd}-[A-Z]|\p{Nd}{4} ?[A-Z]{3}|[А-Я]\p{Nd}{3}|[1-9A-HJ-NP-Za-km-z]{26}|\p{Nd}°|\p{Nd}\.\p{Nd}{3}|\p{Nd}-\p{Nd}+-\p{Nd}|\p{Nd}[.:]\p{Nd}+[.:]\p{Nd}+[.:]|[A-Za-z]\p{Nd}{5}",
+        r"\p{Nd}[a-zA-Z]?,? (?:\S+ ){1,4}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|ct|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|hill)(?:[^\pL]|$)",
+        r"(?i:stra(?:ß|ss)e|str|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig)\.? ?(?:nr)?[. ]*\p{Nd}|(?i:\b(?:av|c/|cra|calle|ул|пр|пер|д|дом|кв))[. ]",
+    )
+)
+
+
+@cache
+def _list_needles() -> tuple[list[str], list[str], dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+    """Cues of a column, cues beside a digit, and which finders a needle or a single sign calls."""
+    words: dict[str, list[int]] = {}
+    signs: dict[str, list[int]] = {}
+    for number, (needles, _) in enumerate(_FINDERS):
+        for needle in needles:
+            (words if len(needle) > 1 or not needle.isascii() else signs).setdefault(
+                needle.lower(), []
+            ).append(number)
+    generic = {needle.lower() for needle in (*FIGURE_NEEDLES, *_GENERIC)}
+    digits = {needle for pattern in (*ADDRESSES, *PLATES, *NUMBERS, *SAID) for needle in pattern.needles}
+    used = [word for word in words if word not in generic and len(word) > 2 - (not word.isascii())]
+    tight = [word for word in used if word not in digits or word in _SCHOOLS]
+    beside = [word for word in used if word in digits]
+    pairs = ({key: tuple(value) for key, value in table.items()} for table in (words, signs))
+    return tight, beside, *pairs
+
+
+_SCHOOLS = frozenset(
+    (
+        "go to",
+        "attend",
+        "student at",
+        "gehe auf",
+        "gehe in",
+        "estudio en",
+        "voy a",
+        "учусь в",
+        "хожу в",
+        "상학교",
+        "학교",
+        "中学校",
+        "小学校",
+        "高校",
+        "上学",
+        "通",
+        "读",
+    )
+)
+_GENERIC = (
+    *(
+        "i'm",
+        "i’m",
+        "im ",
+        "i am",
+        "this is",
+        "it's",
+        "it’s",
+        "its ",
+        "me, ",
+        "myself",
+        "love",
+        "yours",
+        "thank",
+        "boy ",
+        "girl ",
+        "host ",
+        "friend ",
+        "man ",
+        "here",
+        "call",
+        "credit",
+        "cheers",
+        "att",
+        "aqu",
+        "habla",
+        "escribe",
+    ),
+    *(
+        "hier ",
+        "lg ",
+        "vg ",
+        "euer",
+        "eure",
+        "grüße",
+        "gruß",
+        "ich bin",
+        "soy ",
+        "gracias",
+        "saludos",
+        "я ",
+        "это ",
+        "пишет",
+        "ваш",
+        "твой",
+        "твоя",
+        "автор",
+        "спасибо",
+        "llam",
+        "です",
+        "入",
+        "より",
+        "来了",
+        "라고",
+        "인데",
+        "저 ",
+        "본인",
+    ),
+    *(
+        "http",
+        "www",
+        "dot",
+        "point",
+        "period",
+        "add",
+        "add me",
+        "follow",
+        "search",
+        "busca",
+        "list",
+        "web",
+        "live",
+        "of ",
+        "of",
+        "id",
+        "i g",
+        "i.g",
+        "ät",
+        "aet",
+        "line",
+        "message",
+        "signal",
+        "epic",
+        "league",
+        "switch code",
+        "rd",
+        "st",
+    ),
+    *(
+        "inst",
+        "disc",
+        "116",
+        "163",
+        "126",
+        "bk",
+        "pm",
+        "daum",
+        "terra",
+        "inbox",
+        "docomo",
+        "mail",
+        "folg",
+        "adde",
+        "dm ",
+        "on x:",
+        "+",
+        "加",
+        "点",
+        "点 ",
+        "dot ",
+        "punto ",
+        "ponto ",
+        "point ",
+        "punkt ",
+        "точка ",
+        "period ",
+        "тчк ",
+        "점 ",
+    ),
+    *(
+        "ave",
+        "road",
+        "lane",
+        "drive",
+        "court",
+        "place",
+        "close",
+        "row",
+        "hill",
+        "grove",
+        "way",
+        "str",
+        "weg",
+        "ring",
+        "damm",
+        "ufer",
+        "nie",
+        "pass",
+        "pan ",
+        "ship",
+        "send",
+        "bank",
+        "alias",
+        "circle",
+        "box",
+        "visa",
+        "card",
+        "stra",
+        "steig",
+        "driver",
+        "live at",
+    ),
+    *(f"{word}{end}" for word in ("t", "t ", "@", "@ ", "a") for end in ")]}>*_-/|»\"'"),
+)
+"""Needles that everyday texts hold: for those, a column's structures are looked for instead."""
+
+
+def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Which texts of a column are worth a closer look, and which hold mentions and nothing else."""
+    import polars as pl
+
+    tight, beside, _, _ = _list_needles()
+    suspect = pc.match_substring_regex(column, _STRUCTURES[0])
+    for pattern in _STRUCTURES[1:]:
+        suspect = pc.or_(suspect, pc.match_substring_regex(column, pattern))
+    lower = pl.Series(pl.from_arrow(pc.utf8_lower(column)))
+    suspect = pc.or_(suspect, _to_arrow(lower.str.contains_any(tight)))
+    rows = pc.indices_nonzero(pc.and_not(pc.match_substring_regex(column, r"\p{Nd}"), suspect))
+    figured = column.take(rows)
+    found = _to_arrow(lower.gather(rows.to_numpy()).str.contains_any(beside))
+    for pattern in _BESIDE_DIGITS:
+        found = pc.or_(found, pc.match_substring_regex(figured, pattern))
+    more = pc.is_in(pa.array(range(len(column)), pa.uint64()), value_set=rows.filter(found))
+    suspect = pc.or_(suspect, more)
+    return suspect, pc.and_not(pc.match_substring_regex(column, _MENTION), suspect)
+
+
+def _to_arrow(series: pl.Series) -> pa.Array:
+    return series.to_arrow().cast(pa.bool_())
 
 
 def find_mentions(shadow: str) -> Iterator[Span]:
@@ -87,18 +319,14 @@ def find_mentions(shadow: str) -> Iterator[Span]:
             yield match.span()
 
 
-def find_contacts(shadow: str) -> Iterator[Span]:
-    """E-mail and web addresses, accounts, telephone numbers and other data of a person, in a folded text."""
-    lower = shadow.lower()
-    same = len(lower) == len(shadow)
-    for contact in _CONTACTS:
-        start = contact.find_start(lower)
-        if start < 0:
-            continue
-        for match in contact.pattern.finditer(shadow, start if same else 0):
-            if contact.check is None or contact.check(match):
-                yield match.span()
-    if names_service(lower):
-        yield from find_service_accounts(shadow)
-    yield from find_phone_numbers(shadow, lower)
-    yield from find_introductions(shadow)
+def find_contacts(shadows: Sequence[str]) -> Iterator[list[Span]]:
+    """E-mail and web addresses, accounts, telephone numbers and other data of a person, for each folded text."""
+    import polars as pl
+
+    _, _, words, signs = _list_needles()
+    lower = pl.Series(shadows, dtype=pl.String).str.to_lowercase()
+    for shadow, needles in zip(shadows, lower.str.extract_many(list(words), overlapping=True), strict=True):
+        finders = {number for needle in set(needles) for number in words[needle]}
+        for sign in signs.keys() & set(shadow):
+            finders.update(signs[sign])
+        yield [span for number in sorted(finders) for span in _FINDERS[number][1](shadow)]

@@ -10,15 +10,24 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, EMOJI
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, EMOJI, Span
 from vivant.build.mimic.ingestion.word_lists import join_words, read_word_lists, split_list
 from vivant.core.errors import UsageError
-
-Span = tuple[int, int]
 
 _WORDS = read_word_lists()
 _FIGURES = {word: value for word, value in (entry.split(":") for entry in _WORDS.figures.split())}
 FIGURES = "|".join(sorted(_FIGURES, key=lambda word: (-len(word), word)))
+_CJK_NEEDLES = "〇零○一二三四五六七八九幺공영일이삼사오육칠팔구"
+FIGURE_NEEDLES = (
+    *(word for word in _FIGURES if len(word) > 2),
+    *"0123456789",
+    *_CJK_NEEDLES,
+    "ゼロ",
+    "ぜろ",
+    "きゅう",
+    "はち",
+    "れい",
+)
 _FIGURE_WORDS = tuple(_FIGURES)
 _BETWEEN = r"(?:[\s,.\-–/()+]|\b(?:dash|minus|hyphen|guion|guión|strich|тире|дефис|plus|plús|más|плюс|und|y|и|double|triple|doble|doppel|space|dot|punkt|punto|точка)\b)*"
 _SPELLED = re.compile(rf"(?<!\w)(?:(?:{FIGURES}|o(?=[\s\-])|\d{{1,4}}){_BETWEEN}){{4,}}(?!\w)", re.IGNORECASE)
@@ -41,15 +50,60 @@ _CUE = re.compile(
     re.IGNORECASE,
 )
 _COUNTED = re.compile(rf"\+?\s*(?:{join_words(_WORDS.counted)})(?![A-Za-z\u00c0-\u04ff])", re.IGNORECASE)
-_KNOWN = frozenset(("2147483647", "2147483648", "4294967295", "4294967296", "3141592653", "2718281828", "1618033988", "31415926535", "0118999881999", "01189998819991197253", "8675309"))
+_KNOWN = frozenset(
+    (
+        "2147483647",
+        "2147483648",
+        "4294967295",
+        "4294967296",
+        "3141592653",
+        "2718281828",
+        "1618033988",
+        "31415926535",
+        "0118999881999",
+        "01189998819991197253",
+        "8675309",
+    )
+)
 _REGIONS = ("US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "JP", "ID")
-_GROUPED_REGIONS = ("TR", "CO", "PE", "CL", "AR", "CZ", "GR", "GB", "DE", "FR", "UA", "TH", "VN", "PH", "MY", "HK", "SG", "NO", "DK", "IL", "AU", "NL", "BE", "CH", "SE", "TW", "VE", "EC", "KZ")
+_GROUPED_REGIONS = (
+    "TR",
+    "CO",
+    "PE",
+    "CL",
+    "AR",
+    "CZ",
+    "GR",
+    "GB",
+    "DE",
+    "FR",
+    "UA",
+    "TH",
+    "VN",
+    "PH",
+    "MY",
+    "HK",
+    "SG",
+    "NO",
+    "DK",
+    "IL",
+    "AU",
+    "NL",
+    "BE",
+    "CH",
+    "SE",
+    "TW",
+    "VE",
+    "EC",
+    "KZ",
+)
 """Where people write numbers without a leading zero or plus; of the second, only those in groups count."""
 _FEWEST_DIGITS = 7
 
 
-def find_phone_numbers(shadow: str, lower: str) -> Iterator[Span]:
+def find_phone_numbers(shadow: str) -> Iterator[Span]:
     """Telephone numbers, in a folded text."""
+    lower = shadow.lower()
     if sum(map(str.isdigit, shadow)) >= 6:
         yield from _find_digits(shadow)
     if sum(map(lower.count, _FIGURE_WORDS)) >= 3:
@@ -83,9 +137,16 @@ def _find_digits(shadow: str) -> Iterator[Span]:
         digits = match.group().lstrip("+")
         if not _COUNTED.match(shadow, match.end()) and is_phone_number(digits):
             yield match.span()
-    for match in re.finditer(r"(?<![\w.,:/\-])\d{3}[ .\-]\d{3,4}(?![\w.,:/%\-]\d|\w|%)|(?<![\w.,:/\-$€])\d{6,8}(?!\w|[.,:]\d)|(?<![\w.,:/\-])\d{2,4}(?:[ .\-]\d{2,4}){1,3}(?![\w.,:/%\-]\d|\w|%)", shadow):
+    for match in re.finditer(
+        r"(?<![\w.,:/\-])\d{3}[ .\-]\d{3,4}(?![\w.,:/%\-]\d|\w|%)|(?<![\w.,:/\-$€])\d{6,8}(?!\w|[.,:]\d)|(?<![\w.,:/\-])\d{2,4}(?:[ .\-]\d{2,4}){1,3}(?![\w.,:/%\-]\d|\w|%)",
+        shadow,
+    ):
         digits = re.sub(r"\D", "", match.group())
-        if 6 <= len(digits) <= 8 and _is_asked(shadow, match.start(), match.end(), near=14) and not _COUNTED.match(shadow, match.end()):
+        if (
+            6 <= len(digits) <= 8
+            and _is_asked(shadow, match.start(), match.end(), near=14)
+            and not _COUNTED.match(shadow, match.end())
+        ):
             groups = re.findall(r"\d+", match.group())
             if max(map(len, groups)) > 2 and not _is_count_or_date(match.group(), groups, digits, True):
                 yield match.span()
@@ -147,8 +208,12 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
 
 
 def _is_count_or_date(plain: str, groups: list[str], digits: str, asked: bool) -> bool:
-    if re.fullmatch(r"\d{1,3}(?:[.,' ’]\d{3})+", plain) and not (asked and len(groups[0]) == 3 and "," not in plain):
-        return not re.fullmatch(r"[69]\d\d[ .]\d{3}[ .]\d{3}", plain)  # as mobiles are written in Spain and Poland
+    if re.fullmatch(r"\d{1,3}(?:[.,' ’]\d{3})+", plain) and not (
+        asked and len(groups[0]) == 3 and "," not in plain
+    ):
+        return not re.fullmatch(
+            r"[69]\d\d[ .]\d{3}[ .]\d{3}", plain
+        )  # as mobiles are written in Spain and Poland
     if re.fullmatch(r"\d+\.\d+", plain) or digits.endswith("00000"):
         return True
     if _are_years(groups):

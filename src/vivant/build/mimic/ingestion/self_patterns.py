@@ -30,12 +30,43 @@ def _is_recent(match: re.Match[str]) -> bool:
     return not years or min(years) >= 1920
 
 
-_CUES = ("born", "dob", "d.o.b", "birth", "bday", "b-day", "geb", "nac", "cumple", "cumplo", "родил", "рожд", "днюха", "д.р", "др", "г.р", "生日", "出生", "生于", "誕生日", "生年月日", "生まれ", "생년월일", "생일", "출생", "년생", "일생")
+_CUES = (
+    "born",
+    "dob",
+    "d.o.b",
+    "birth",
+    "bday",
+    "b-day",
+    "geb",
+    "nac",
+    "cumple",
+    "cumplo",
+    "родил",
+    "рожд",
+    "днюха",
+    "д.р",
+    "др",
+    "г.р",
+    "生日",
+    "出生",
+    "生于",
+    "誕生日",
+    "生年月日",
+    "生まれ",
+    "생년월일",
+    "생일",
+    "출생",
+    "년생",
+    "일생",
+)
 _FULL_DATE = (
     rf"(?<![\d.,])(?:\d{{1,2}}(?:st|nd|rd|th|\.|-го|º)?\s*(?:of|de|del)?\s*{_MONTH},?\s*(?:of|de|del)?\s*(?:19|20)\d\d|{_MONTH}\s*\d{{1,2}}(?:st|nd|rd|th)?\s*,?\s*(?:19|20)\d\d"
     r"|\d{1,2}\s?[./\-]\s?\d{1,2}\s?[./\-]\s?(?:(?:19|20)\d\d|\d\d)|(?:19|20)\d\d\s?[./\-年년]\s?\d{1,2}\s?[./\-月월]\s?\d{1,2}\s?[日일]?(?:생|출생|生まれ|生)?|\d{1,2}月\d{1,2}日生まれ|(?:19|20)\d\d年(?:\d{1,2}月)?生まれ)(?!\d)"
 )
-_BORN = re.compile(r"born|\bd\.?o\.?b\b|birth|b-?day|gebor|geb\.|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo|родил|рожд|днюха|д\.р|\bдр\b|г\. ?р|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생(?!각|겼)", re.IGNORECASE)
+_BORN = re.compile(
+    r"born|\bd\.?o\.?b\b|birth|b-?day|gebor|geb\.|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo|родил|рожд|днюха|д\.р|\bдр\b|г\. ?р|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생(?!각|겼)",
+    re.IGNORECASE,
+)
 
 
 def _is_birthday(match: re.Match[str]) -> bool:
@@ -50,9 +81,31 @@ SAID = (
         rf"{_BIRTH}[\s:=\-,]{{0,4}}(?:(?:am|on|the|el|is|ist|es|den|в|это|:)\s+)?{_DATE}",
         _is_recent,
     ),
-    make_pattern(_CUES, _FULL_DATE, _is_birthday, before=80),
     make_pattern(
-        ("go to", "attend", "student at", "gehe auf", "gehe in", "estudio en", "voy a", "учусь в", "хожу в", "учусь в", "上学", "通", "读", "학교", "中学校", "小学校", "高校"),
+        _CUES,
+        _FULL_DATE,
+        _is_birthday,
+    ),
+    make_pattern(
+        (
+            "go to",
+            "attend",
+            "student at",
+            "gehe auf",
+            "gehe in",
+            "estudio en",
+            "voy a",
+            "учусь в",
+            "хожу в",
+            "учусь в",
+            "上学",
+            "通",
+            "读",
+            "학교",
+            "中学校",
+            "小学校",
+            "高校",
+        ),
         rf"(?:(?:i |and |we )(?:go to|attend|study at)|student at)\s+(?:the\s+)?(?-i:(?:[{_CAPITAL}][\w.'\-]+\s+){{1,4}})(?:junior high|high school|middle school|high|prep|grammar school|secondary(?: school)?|sixth form|elementary(?: school)?|primary(?: school)?|school|academy|college|university)"
         rf"|gehe (?:auf|in) (?:das|die|den)\s+(?:(?-i:[{_CAPITAL}])[\w\-]+[\s\-]*){{0,3}}(?:[\w\-]*gymnasium|[\w\-]*schule)"
         rf"|(?:estudio en|voy al?)\s+(?:el |la |l )?(?:colegio|instituto|escuela|ies|cole)\s+(?:(?-i:[{_CAPITAL}])[\w.]+\s*(?:de\s|la\s|del\s)*){{1,4}}"

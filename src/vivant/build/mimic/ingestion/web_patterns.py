@@ -34,7 +34,9 @@ _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
 _FILES = frozenset(
     "zip mov py md rs sh pl ps pm so ai cc app js ts rb vi java doc docs bin mp ts st ms ml sc".split()
 )
-_ONE_WORD_ENDINGS = frozenset("de es be al su la as at by do am im in is it me my no so to us un se si ve".split())
+_ONE_WORD_ENDINGS = frozenset(
+    "de es be al su la as at by do am im in is it me my no so to us un se si ve".split()
+)
 
 
 class _WebEndings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -109,9 +111,7 @@ EMAILS = (
         _BRACKETED_AT,
         rf"{_LOCAL}\s*{_OPEN}+\s*(?:{_AT}|@|a|ⓐ)\s*{_CLOSE}+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+",
     ),
-    make_pattern(
-        _BRACKETED_AT, rf"{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{PROVIDERS})(?!\w)"
-    ),
+    make_pattern(_BRACKETED_AT, rf"{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{PROVIDERS})(?!\w)"),
     make_pattern(
         tuple(f"{word} " for word in _DOT_NEEDLES),
         rf"(?:[\w+\-]+\s+(?:{DOT}|underscore|dash|guion bajo|unterstrich|минус|подчеркивание)\s+)*{_LOCAL}\s+{_AT}\s+[\w\-]+"
@@ -146,9 +146,11 @@ LINKS = (
         r"(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
         rf"(?:{_REST}+|\S+)"
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
-        before=20,
     ),
-    make_pattern("http", rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+(?:/{_REST}*)?"),
+    make_pattern(
+        "http",
+        rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+(?:/{_REST}*)?",
+    ),
     make_pattern("www.", rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+"),
     make_pattern(
         ".",
@@ -173,12 +175,17 @@ LINKS = (
         r"[\w\-]{4,}\s+punkt\s+de(?!\w)|"
         rf"(?<![\w\-])(?!(?:the|a|an|el|la|der|die|das)\s)[\w\-]+\s+{DOT}\s+(?:{_SPOKEN})(?!\w)(?:\s*(?:/|slash)\s*\S+)?",
     ),
-    make_pattern(("点", "點", "점", "ドット", "どっと"), rf"[a-z0-9\-]{{3,}}\s?(?:点|點|점|ドット|どっと)\s?(?:{_SPOKEN}|コム)(?![a-z])"),
+    make_pattern(
+        ("点", "點", "점", "ドット", "どっと"),
+        rf"[a-z0-9\-]{{3,}}\s?(?:点|點|점|ドット|どっと)\s?(?:{_SPOKEN}|コム)(?![a-z])",
+    ),
     make_pattern(
         tuple(f"{sign}{end}" for sign in "•·,*。" for end in ("com", "net", "org", "ru")),
         r"[\w\-]{4,}(?:[•·*](?:com|net|org|ru)(?!\w)|,(?:com|net|org|ru)(?=$|[/)!\s]))(?:/\S*)?",
     ),
-    make_pattern("www", r"(?<!\w)w ?w ?w[ .,]+[\w\-]{3,}(?:[ .,]+|\s?dot\s)(?:com|net|org|de|ru|es|info|io)(?!\w)"),
+    make_pattern(
+        "www", r"(?<!\w)w ?w ?w[ .,]+[\w\-]{3,}(?:[ .,]+|\s?dot\s)(?:com|net|org|de|ru|es|info|io)(?!\w)"
+    ),
     make_pattern(
         (" .", " ,", ". "),
         r"(?<!\w)[\w\-]{4,}(?: ?\. ?| , )(?:com|net|org|ru)(?!\w|\.\w)(?:/\S*)?",
@@ -191,6 +198,5 @@ LINKS = (
         ":",
         rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}(?::[0-9a-f]{{1,4}}){{1,5}}"
         rf"|[0-9a-f]{{1,4}}:(?::[0-9a-f]{{1,4}}){{3,6}})(?![{ASCII}:])",
-        before=5,
     ),
 )
