@@ -30,13 +30,15 @@ SERVICE_NEEDLES = (
     "f@ceb",
 )
 _SERVICE = re.compile(
-    rf"(?<![{LETTERS}])(?:my |mi |mein )?(?P<service>{SERVICES}|i\.?\s?g\.?(?=\s*[:=])|in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m"
-    rf"|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{{2}}k)(?:(?<=[{CJK}])|(?![A-Za-z\u00c0-\u04ff]))",
-    re.IGNORECASE,
+    rf"(?:{SERVICES.lower()}|i\.?\s?g\.?(?=\s*[:=])|in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m"
+    rf"|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{{2}}k)(?:(?<=[{CJK}])|(?![a-z\u00c0-\u04ff]))"
 )
+_OWN = re.compile(r"(?<!\w)(?:my|mi|meine?|мой|моя) $", re.IGNORECASE)
+_WORD_SIGN = re.compile(rf"[{LETTERS}]")
 _GLUE_WORDS = join_words(_WORDS.glue)
 _GLUE = re.compile(
-    rf"(?:\s+|live:|[:=@>»~|/\\(\[{{\"'“”«+\-*•·,]|[{EMOJI}]|[是叫号號搜加为のはがでも은는]|(?:{_GLUE_WORDS})(?![A-Za-z\u00c0-\u04ff]))*",
+    rf"(?:\s+|live:|[:=@>»~|/\\(\[{{\"'“”«+\-*•·,]|[{EMOJI}]|[是叫号號搜加为のはがでも은는]|(?:{_GLUE_WORDS})(?"
+    rf"![A-Za-z\u00c0-\u04ff]))*",
     re.IGNORECASE,
 )
 _STRONG = re.compile(r"[:=@>»👉👇→⇒➡➜➤▶☞🔗⬇]|[是叫号號は]")
@@ -51,20 +53,45 @@ _SPACED = re.compile(rf"(?:[a-z0-9_.] ){{3,}}[a-z0-9_](?![{LETTERS}])", re.IGNOR
 _FIGURES = re.compile(r"\d{5,12}(?!\d)")
 _MORE = re.compile(r"\s*(?:,|/|&|\+|\||or|and|oder|und|y|o|или|и|和|や|or else)\s*", re.IGNORECASE)
 _ENDS = re.compile(
-    rf"\s*(?:$|[\n\r.,;!?)\]}}\"'…|/&+<{EMOJI}{CJK}]|(?:{SERVICES}|follow|add|dm|pm|for|if|hmu|pls|plz|please|lol|haha|xx|und|and|y|и|or)(?!\w))",
+    rf"\s*(?:$|[\n\r.,;!?)\]}}\"'…|/&+<{EMOJI}{CJK}]|(?:{SERVICES}|follow|add|dm|pm|for|if|hmu|pls|plz|please|l"
+    rf"ol|haha|xx|und|and|y|и|or)(?!\w))",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(
-    rf"(?P<handle>{_SIGN}[{LETTERS}.\-]{{2,40}})(?P<link>\s*(?:\(|\[|@|-|/|\||~)\s*|\s+(?:on|auf|en|in|at|bei|в|на|via|is my|ist mein|es mi|это мой|это моя)"
+    rf"(?P<handle>{_SIGN}[{LETTERS}.\-]{{2,40}})(?P<link>\s*(?:\(|\[|@|-|/|\||~)\s*|\s+(?:on|auf|en|in|at|bei|в"
+    rf"|на|via|is my|ist mein|es mi|это мой|это моя)"
     r"\s+(?:my\s+|the\s+|mi\s+|meinem\s+)?|\s*(?:是我的?|は私の|は)\s*|\s+)$",
     re.IGNORECASE,
 )
 _NUMBERED = re.compile(
-    rf"(?:{join_words(_WORDS.numbered)}|[a-z]{{1,2}})\d{{1,4}}[a-z]?|\d+(?:st|nd|rd|th|k|m|b|h|s|x|p|d|fps|hz|gb|mb|tb|cm|mm|km|kg|min|mins|sec|secs|hrs?|am|pm|er|te|ten|ste|yo|px|mph|kmh|w|v|л|лет|ч|мин|сек|й|я|е|го)",
+    rf"(?:{join_words(_WORDS.numbered)}|[a-z]{{1,2}})\d{{1,4}}[a-z]?|\d+(?:st|nd|rd|th|k|m|b|h|s|x|p|d|fps|hz|g"
+    rf"b|mb|tb|cm|mm|km|kg|min|mins|sec|secs|hrs?|am|pm|er|te|ten|ste|yo|px|mph|kmh|w|v|л|лет|ч|мин|сек|й|я|е|г"
+    rf"о)",
     re.IGNORECASE,
 )
 _NOT_HANDLES = frozenset(
-    "https http www link links bio story stories live here there this that group server channel video videos reels shorts".split()
+    [
+        "https",
+        "http",
+        "www",
+        "link",
+        "links",
+        "bio",
+        "story",
+        "stories",
+        "live",
+        "here",
+        "there",
+        "this",
+        "that",
+        "group",
+        "server",
+        "channel",
+        "video",
+        "videos",
+        "reels",
+        "shorts",
+    ]
 )
 _NAMES_OF_SERVICES = frozenset(_LONG_WORDS) | _SHORT
 
@@ -90,10 +117,13 @@ def _is_unknown(handle: str) -> bool:
 
 def find_service_accounts(shadow: str) -> Iterator[Span]:
     """Handles before and after the names of services, with those names."""
-    for match in _SERVICE.finditer(shadow):
-        service = match["service"].lower()
+    lower = shadow.lower() if len(shadow.lower()) == len(shadow) else shadow
+    for match in _SERVICE.finditer(lower):
+        service = match.group()
+        if _WORD_SIGN.match(shadow[match.start() - 1 : match.start()]) and match.start():
+            continue
         if service == "line":
-            if match["service"] == "line":
+            if shadow[match.start() : match.end()] == "line":
                 continue
             service = "LINE"
         yield from _find_before(shadow, match, service)
@@ -105,7 +135,7 @@ def find_service_accounts(shadow: str) -> Iterator[Span]:
             service = "named"
         place, found = glue.end(), -1
         while True:
-            end = _read_handle(shadow, place, service, strong, glue.group() or " ")
+            end = _read_handle(shadow, place, service, strong)
             if end < 0:
                 break
             found = end
@@ -114,10 +144,11 @@ def find_service_accounts(shadow: str) -> Iterator[Span]:
                 break
             place, strong = more.end(), False
         if found > 0:
-            yield match.start(), found
+            own = _OWN.search(shadow, max(0, match.start() - 8), match.start())
+            yield own.start() if own else match.start(), found
 
 
-def _read_handle(shadow: str, place: int, service: str, strong: bool, glue: str) -> int:
+def _read_handle(shadow: str, place: int, service: str, strong: bool) -> int:
     """Where the handle that begins here ends; -1 where there is none."""
     if spaced := _SPACED.match(shadow, place):
         return spaced.end() if strong else -1
@@ -191,13 +222,39 @@ def _is_underscored(match: re.Match[str]) -> bool:
 
 
 _FILE = re.compile(
-    r"\.(?:mp[34]|mov|avi|mkv|webm|jpe?g|png|gif|heic|webp|svg|psd|pdf|zip|rar|7z|py|js|txt|exe|wav|flac|docx?|xlsx?|pptx?|cpp|html?|json|csv|xml|ya?ml|blend|cube|fbx|obj|stl|lua|jar|apk|iso|srt|prproj|aep|log|bak|cfg|ini|dll|bin|sav|dat|pak|mod|ttf|otf)(?![a-z0-9_])",
+    r"\.(?:mp[34]|mov|avi|mkv|webm|jpe?g|png|gif|heic|webp|svg|psd|pdf|zip|rar|7z|py|js|txt|exe|wav|flac|docx?"
+    r"|xlsx?|pptx?|cpp|html?|json|csv|xml|ya?ml|blend|cube|fbx|obj|stl|lua|jar|apk|iso|srt|prproj|aep|log|bak|"
+    r"cfg|ini|dll|bin|sav|dat|pak|mod|ttf|otf)(?![a-z0-9_])",
     re.IGNORECASE,
 )
-_PHRASE_WORDS = frozenset("so the is it of in and my you to what not for case world me true be".split())
+_PHRASE_WORDS = frozenset(
+    [
+        "so",
+        "the",
+        "is",
+        "it",
+        "of",
+        "in",
+        "and",
+        "my",
+        "you",
+        "to",
+        "what",
+        "not",
+        "for",
+        "case",
+        "world",
+        "me",
+        "true",
+        "be",
+    ]
+)
 _TELLING = rf"(?=[{LETTERS}.\-]*[\d_]|[{LETTERS}\-]*{_SIGN}[.]{_SIGN}){_HANDLE.pattern}"
 _PLAIN = r"[a-z][a-z0-9._\-]{3,29}[a-z0-9_]"
-_ASIAN = "微信号?|v信|[加➕+]\\s*[vVqQ薇微]|加微信?|薇信?|抖音号?|快手号?|小红书号?|微博|扣扣|カカオ|インスタ|ツイッター|ライン|카톡|인스타|텔레"
+_ASIAN = (
+    "微信号?|v信|[加➕+]\\s*[vVqQ薇微]|加微信?|薇信?|抖音号?|快手号?|小红书号?|微博|扣扣|カカオ|インスタ|ツイ"
+    "ッター|ライン|카톡|인스타|텔레"
+)
 ACCOUNTS = (
     make_pattern(
         (
@@ -220,8 +277,9 @@ ACCOUNTS = (
             "인스타",
             "텔레",
         ),
-        rf"(?:{_ASIAN})(?:号码?|id|のid|は|:|→|\s|[{EMOJI}])*(?!(?:https?|the|and|link|live|story|app|{SERVICES})(?![a-z])){_PLAIN}",
-        lambda match: "+" != match.group()[0] or not is_word(match.group().lstrip("+ ")),
+        rf"(?:{_ASIAN})(?:号码?|id|のid|は|:|→|\s|[{EMOJI}])*(?!(?:https?|the|and|link|live|story|app|{SERVICES})"
+        rf"(?![a-z])){_PLAIN}",
+        lambda match: match.group()[0] != "+" or not is_word(match.group().lstrip("+ ")),
     ),
     make_pattern(("v", "vx", "wx"), rf"(?<![{LETTERS}])(?:v|vx|wx|wechat)\s*[:=]\s*{_PLAIN}"),
     make_pattern("of ", rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}"),
@@ -233,7 +291,8 @@ ACCOUNTS = (
     make_pattern("sw-", r"(?<!\w)sw(?:-\d{4}){3}(?!\d)"),
     make_pattern(
         ("id", "friend code", "freundescode", "код друга", "フレンドコード", "айди"),
-        r"(?<![a-z])(?:(?:u|player|user|friend|game|steam|line|telegram|tg|garena|pubg|ff)?\s?id|friend code|freundescode|код друга|フレンドコード|айди)"
+        r"(?<![a-z])(?:(?:u|player|user|friend|game|steam|line|telegram|tg|garena|pubg|ff)?\s?id|friend code|freu"
+        r"ndescode|код друга|フレンドコード|айди)"
         r"\s*(?:is|ist|es|no\.?|number|番号|は|是)?\W{0,3}\d[\d\s\-]{4,18}\d",
     ),
     make_pattern(
@@ -243,7 +302,8 @@ ACCOUNTS = (
     ),
     make_pattern(
         "_",
-        r"(?<![\w#@.\[/\-])(?!(?<=:)[\w\-]+:)(?=[a-z0-9._\-]*[a-z0-9]_+[a-z0-9])(?=(?:[0-9._\-]*[a-z]){3})[a-z0-9_][a-z0-9._\-]{3,}[a-z0-9_](?![a-z0-9_\]])",
+        r"(?<![\w#@.\[/\-])(?!(?<=:)[\w\-]+:)(?=[a-z0-9._\-]*[a-z0-9]_+[a-z0-9])(?=(?:[0-9._\-]*[a-z]){3})[a-z0-9"
+        r"_][a-z0-9._\-]{3,}[a-z0-9_](?![a-z0-9_\]])",
         _is_underscored,
     ),
     make_pattern(
@@ -278,14 +338,16 @@ ACCOUNTS = (
             "find me",
             "busca",
         ),
-        rf"(?:add(?: me)?|follow(?: me)?|dm(?: me)?|hmu|sígueme|sigueme|agr[eé]ga(?:me)?|folgt?(?: mir)?|adde?(?: mich)?|подпи\w+|добав\w+|加我|关注|フォロー|search(?: up)?|find me|b[uú]sca(?:me)?)"
+        rf"(?:add(?: me)?|follow(?: me)?|dm(?: me)?|hmu|sígueme|sigueme|agr[eé]ga(?:me)?|folgt?(?: mir)?|adde?(?:"
+        rf" mich)?|подпи\w+|добав\w+|加我|关注|フォロー|search(?: up)?|find me|b[uú]sca(?:me)?)"
         rf"\s*(?:at|on|here|as|en|como|unter|auf|как|в|:|👉|->|→|は|して|@)*\s*(?P<handle>{_TELLING})",
         lambda match: looks_telling(match["handle"]),
     ),
     make_pattern("steam", r"steam\s*(?:id)?\W{0,3}\d{15,18}|steam_\d:\d:\d+"),
     make_pattern(
         "/",
-        rf"(?<![{ASCII}])(?:ig|sc|tt|yt|fb)//?(?!(?:{SERVICES}|shorts|reels?|videos?|music|stories|story)\b)(?=[\w.]*\w)[\w.]{{5,}}",
+        rf"(?<![{ASCII}])(?:ig|sc|tt|yt|fb)//?(?!(?:{SERVICES}|shorts|reels?|videos?|music|stories|story)\b)(?=["
+        rf"\w.]*\w)[\w.]{{5,}}",
         lambda match: not is_word(re.split("/+", match.group())[-1]),
     ),
     make_pattern(("me on x", "on x:", "x: @", "x/twitter"), rf"(?:me )?on x\b\s*:?\s*{_TELLING}"),

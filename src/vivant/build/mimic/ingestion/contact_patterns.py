@@ -1,6 +1,7 @@
 """What patterns of personal data share. They run over folded texts (see `text_forms`), in any letter case.
 
-A pattern names needles: one of them is in every text that it matches. To look for all of them at once is quicker by far.
+A pattern names needles: one of them is in every text that it matches. To look for all of them at once is
+quicker by far.
 """
 
 from __future__ import annotations

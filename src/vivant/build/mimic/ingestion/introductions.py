@@ -1,4 +1,4 @@
-"""Names that people tell of themselves, in the words with which each language does so: `my name is`, `с вами`, `です`."""
+"""Names that people tell of themselves, in the words of each language: `my name is`, `с вами`, `です`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,24 @@ from vivant.build.mimic.ingestion.surnames import CHINESE, JAPANESE, KOREAN
 from vivant.build.mimic.ingestion.word_lists import is_word, load_given_names
 
 _NAMED = (
-    r"my (?:real |full |actual |legal |government )?name(?: is|'s|’s| was|:)|(?:real |full |legal )?name(?: is|'s|’s|:)|i'?m called|(?:you can |y'all can |just |they )?call(?:s|ed)? me|known as|"
-    r"ich hei(?:ß|ss)e|mein (?:echter |richtiger |voller )?name(?: ist|:)|name:|nennt mich|me llamo|me dicen|mi nombre(?: real| completo)?(?: es|:)|ll[aá]m[ae]n?me|nombre(?: completo| real)?:|"
-    r"меня (?:зовут|звать|кличут)|зовут(?: меня)?|звать меня|мо[её] (?:полное |настоящее )?имя(?: -)?|имя(?: и фамилия)?:|ф\.?и\.?о\.?:?|фамилия:?|представлюсь:?"
+    r"my (?:real |full |actual |legal |government )?name(?: is|'s|’s| was|:)|(?:real |full |legal )?name(?: is"
+    r"|'s|’s|:)|i'?m called|(?:you can |y'all can |just |they )?call(?:s|ed)? me|known as|"
+    r"ich hei(?:ß|ss)e|mein (?:echter |richtiger |voller )?name(?: ist|:)|name:|nennt mich|me llamo|me dicen|m"
+    r"i nombre(?: real| completo)?(?: es|:)|ll[aá]m[ae]n?me|nombre(?: completo| real)?:|"
+    r"меня (?:зовут|звать|кличут)|зовут(?: меня)?|звать меня|мо[её] (?:полное |настоящее )?имя(?: -)?|имя(?: и"
+    r" фамилия)?:|ф\.?и\.?о\.?:?|фамилия:?|представлюсь:?"
 )
 _SIGNED = (
-    r"sincerely(?: yours)?|(?:kind |best |warm )?regards|yours truly|signed(?: by)?|posted by me|written by me|xoxo|mfg|atentamente|atte|firmado(?: por)?|firma|(?:les|te|os) (?:habla|saluda|escribe)|с уважением|подпись|с вами(?: снова)?|"
+    r"sincerely(?: yours)?|(?:kind |best |warm )?regards|yours truly|signed(?: by)?|posted by me|written by me"
+    r"|xoxo|mfg|atentamente|atte|firmado(?: por)?|firma|(?:les|te|os) (?:habla|saluda|escribe)|с уважением|под"
+    r"пись|с вами(?: снова)?|"
     r"на связи|у микрофона|hier spricht|viele grüße|liebe grüße"
 )
 _WEAK = (
-    r"i'm|i’m|im|i am|this is|it'?s|it’s|(?:your |ur )?(?:boy|girl|host|friend|man|homie)|yours|cheers|love|by me|me|myself|thanks|thank you|credits?:|"
-    r"ich bin|hier (?:ist|schreibt)|grüße(?: von)?|gruß|lg|vg|euer|eure|soy|aquí|aqui|att|saludos(?: de)?|habla|saluda|tu amigo|tu amiga|gracias|"
+    r"i'm|i’m|im|i am|this is|it'?s|it’s|(?:your |ur )?(?:boy|girl|host|friend|man|homie)|yours|cheers|love|by"
+    r" me|me|myself|thanks|thank you|credits?:|"
+    r"ich bin|hier (?:ist|schreibt)|grüße(?: von)?|gruß|lg|vg|euer|eure|soy|aquí|aqui|att|saludos(?: de)?|habl"
+    r"a|saluda|tu amigo|tu amiga|gracias|"
     r"я|это|пишет|ваша?|твоя?|автор|спасибо"
 )
 _CUE = re.compile(
@@ -151,39 +158,128 @@ CUES = (
 )
 _TOKEN = re.compile(r"[^\W\d_][\w'’\-]*")
 _FILLERS = 3
-_LITTLE = frozenset("de del la las los van von der bin al el da dos di y ben ibn zu".split())
+_LITTLE = frozenset(
+    [
+        "de",
+        "del",
+        "la",
+        "las",
+        "los",
+        "van",
+        "von",
+        "der",
+        "bin",
+        "al",
+        "el",
+        "da",
+        "dos",
+        "di",
+        "y",
+        "ben",
+        "ibn",
+        "zu",
+    ]
+)
 _JOINED = frozenset(
-    "and the for from with but not that this just here who what when where why how about your y que con por pero para como est und aber mit der die das ist nicht auch и а но на по из что как с в у не она он они".split()
+    [
+        "and",
+        "the",
+        "for",
+        "from",
+        "with",
+        "but",
+        "not",
+        "that",
+        "this",
+        "just",
+        "here",
+        "who",
+        "what",
+        "when",
+        "where",
+        "why",
+        "how",
+        "about",
+        "your",
+        "y",
+        "que",
+        "con",
+        "por",
+        "pero",
+        "para",
+        "como",
+        "est",
+        "und",
+        "aber",
+        "mit",
+        "der",
+        "die",
+        "das",
+        "ist",
+        "nicht",
+        "auch",
+        "и",
+        "а",
+        "но",
+        "на",
+        "по",
+        "из",
+        "что",
+        "как",
+        "с",
+        "в",
+        "у",
+        "не",
+        "она",
+        "он",
+        "они",
+    ]
 )
 _SURNAME = re.compile(
-    r"(?:ов|ев|ёв|ин|ын|ова|ева|ёва|ина|ына|ский|ская|цкий|цкая|ской|енко|ко|ук|юк|чук|ич|ян|швили|дзе|ец|ак|як|ых|их)$"
+    r"(?:ов|ев|ёв|ин|ын|ова|ева|ёва|ина|ына|ский|ская|цкий|цкая|ской|енко|ко|ук|юк|чук|ич|ян|швили|дзе|ец|ак|я"
+    r"к|ых|их)$"
 )
 _PAIR = r"[A-Z\u00c0-\u017f][\w'’\-]+(?: (?:de|del|van|von|der|la|bin|al|da))?(?: [A-Z\u00c0-\u017f][\w'’\-.]+){1,3}"
 _ASIAN_PAIR = re.compile(
-    rf"(?:我是|我叫|本人|真名|本名|姓名|名字|私は|僕は|俺は|名前は?|氏名|저는|제 이름은?|본명은?|이름은?|성함은?|叫我|在下)[{CJK}\s:,]{{0,6}}(?P<before>{_PAIR})"
-    rf"|(?P<after>{_PAIR})(?=\s?(?:です|といい|と言い|と申|っていい|って言|입니다|이에요|예요|라고|이라고|인사드|올림|드림|だよ|参上|来了|报道))"
+    rf"(?:我是|我叫|本人|真名|本名|姓名|名字|私は|僕は|俺は|名前は?|氏名|저는|제 이름은?|본명은?|이름은?|성함은"
+    rf"?|叫我|在下)[{CJK}\s:,]{{0,6}}(?P<before>{_PAIR})"
+    rf"|(?P<after>{_PAIR})(?=\s?(?:です|といい|と言い|と申|っていい|って言|입니다|이에요|예요|라고|이라고|인사"
+    rf"드|올림|드림|だよ|参上|来了|报道))"
 )
 _GREETED = re.compile(
     "안녕|반갑|반가|저는|신입|인사|こんにちは|こんばんは|はじめまして|どうも|改めまして|我是|我叫|名前|이름|성함"
 )
 _CHINESE = re.compile(
-    rf"(?:我叫|我是|本人|真名(?:是|叫)?|我的?名字[是叫]?|本名[是叫:]?|姓名[是:]?|叫我|在下|免贵姓|大名)\s*[:,]?\s*(?:[\u4e00-\u9fff]{{2,3}}(?<=[唱手师员长])(?=[{CHINESE}]))?[{CHINESE}][\u4e00-\u9fff]{{1,2}}(?<![人生座迷粉的族家党者员师民国])"
+    rf"(?:我叫|我是|本人|真名(?:是|叫)?|我的?名字[是叫]?|本名[是叫:]?|姓名[是:]?|叫我|在下|免贵姓|大名)\s*[:,]?"
+    rf"\s*(?:[\u4e00-\u9fff]{{2,3}}(?<=[唱手师员长])(?=[{CHINESE}]))?[{CHINESE}][\u4e00-\u9fff]{{1,2}}(?<![人生"
+    rf"座迷粉的族家党者员师民国])"
     r"(?=$|[\s,.，。!！?？、~～:：]|来自|今年|住|是|和|我|不是|[A-Za-z0-9\U0001f300-\U0001faff])"
 )
 _KANJI = rf"(?:{JAPANESE})[ 　]?(?![県市駅線区町村城菜]|さん|様|君|くん|ちゃん)[\u4e00-\u9fff\u3040-\u30ff]{{1,3}}?"
-_LONG_KANJI = rf"(?:{'|'.join(name for name in JAPANESE.split('|') if len(name) > 1)})[ 　]?(?![県市駅線区町村城菜])[\u4e00-\u9fff]{{1,3}}"
+_LONG_KANJI = (
+    rf"(?:{'|'.join(name for name in JAPANESE.split('|') if len(name) > 1)})[ 　]?(?![県市駅線区町村城菜])[\u4e"
+    rf"00-\u9fff]{{1,3}}"
+)
 _JAPANESE = re.compile(
-    rf"(?:名前は?:?|本名は?:?|氏名は?:?|私は|僕は|俺は|うちは|わたしは|ぼくは|自分、|(?:こんにちは|こんばんは|はじめまして|初めまして|どうも|おはよう|ども|改めまして)[!、。,〜~\s]*)\s*{_KANJI}(?=です|だよ|だ\.|っていい|って言|と申|とい|と言|、|,|\.|$|で、|!|\s|[\U0001f300-\U0001faff])"
+    rf"(?:名前は?:?|本名は?:?|氏名は?:?|私は|僕は|俺は|うちは|わたしは|ぼくは|自分、|(?:こんにちは|こんばんは|"
+    rf"はじめまして|初めまして|どうも|おはよう|ども|改めまして)[!、。,〜~\s]*)\s*{_KANJI}(?=です|だよ|だ\.|って"
+    rf"いい|って言|と申|とい|と言|、|,|\.|$|で、|!|\s|[\U0001f300-\U0001faff])"
     rf"|{_LONG_KANJI}(?=です|と申|といい|と言い|って言|っていい|より(?:$|\s))"
-    r"|(?:名前は|本名は?|氏名は?)\s*:?(?!何|まだ|無|忘|知|秘密)[\u30a0-\u30ff\u4e00-\u9fff]{2,4}[ 　]?[\u30a0-\u30ff\u4e00-\u9fff]{0,4}(?=です|だよ|っていい|って言|と申|とい|と言|\.|$|!)"
-    r"|(?<![\u3040-\u30ff\u4e00-\u9fff])[\u30a0-\u30ff\u4e00-\u9fff]{2,4}[ 　]?[\u30a0-\u30ff\u4e00-\u9fff]{0,4}(?=と申します|といいます|と言います|っていいます|って言います)"
+    r"|(?:名前は|本名は?|氏名は?)\s*:?(?!何|まだ|無|忘|知|秘密)[\u30a0-\u30ff\u4e00-\u9fff]{2,4}[ 　]?[\u30a0-"
+    r"\u30ff\u4e00-\u9fff]{0,4}(?=です|だよ|っていい|って言|と申|とい|と言|\.|$|!)"
+    r"|(?<![\u3040-\u30ff\u4e00-\u9fff])[\u30a0-\u30ff\u4e00-\u9fff]{2,4}[ 　]?[\u30a0-\u30ff\u4e00-\u9fff]{0,"
+    r"4}(?=と申します|といいます|と言います|っていいます|って言います)"
 )
 _KOREAN_NAME = (
-    "(?!하세요|공무원|한국인|유학생|유튜버|선생님|전문가|신입생|구독자|여자친|남자친|남자들|여자들|이사람|기획자|주인공|이번주|오늘도|이제는|우리집|정말로|진짜로|지금은|지금도|고양이|강아지|이야기|"
-    f"고등학|중학생|초등학|하루종|이거는|나이는|우리나|여기가|여기는|오늘은|이상한|전라도|강원도|경상도|주부입|성인입|기독교|천주교|이과생|문과생)[{KOREAN}][가-힣]{{2}}(?<![생팬람])"
+    "(?!하세요|공무원|한국인|유학생|유튜버|선생님|전문가|신입생|구독자|여자친|남자친|남자들|여자들|이사람|기"
+    "획자|주인공|이번주|오늘도|이제는|우리집|정말로|진짜로|지금은|지금도|고양이|강아지|이야기|"
+    f"고등학|중학생|초등학|하루종|이거는|나이는|우리나|여기가|여기는|오늘은|이상한|전라도|강원도|경상도|주부입"
+    f"|성인입|기독교|천주교|이과생|문과생)[{KOREAN}][가-힣]{{2}}(?<![생팬람])"
 )
 _KOREAN = re.compile(
-    rf"(?:제 이름[은이]?|내 이름[은이]?|이름:|이름[은이]|성함[은이]?:?|본명[은이]?:?|실명[은이]?:?|(?:안녕하세요|반가워요|반갑습니다|안녕)[!,.~\s]*(?:저는|전|저)?)\s*{_KOREAN_NAME}(?=이에요|예요|입니다|인데|이라|라고|이고|임|이야|이요|[\s.,!]|$)"
+    rf"(?:제 이름[은이]?|내 이름[은이]?|이름:|이름[은이]|성함[은이]?:?|본명[은이]?:?|실명[은이]?:?|(?:안녕하세"
+    rf"요|반가워요|반갑습니다|안녕)[!,.~\s]*(?:저는|전|저)?)\s*{_KOREAN_NAME}(?=이에요|예요|입니다|인데|이라|라"
+    rf"고|이고|임|이야|이요|[\s.,!]|$)"
     rf"|(?<![가-힣])(?:저는|저|전|나는|난)\s*{_KOREAN_NAME}(?=이에요|예요|입니다|인데|이라고|라고|이고)"
     rf"|(?:^|(?<=\n)){_KOREAN_NAME}(?=입니다|이에요|예요)"
     rf"|(?<![가-힣]){_KOREAN_NAME}(?=이?라고 (?:합니다|해요|불러|합니당)|입니다[\s!.]*(?:반갑|잘 부탁|안녕|인사))"

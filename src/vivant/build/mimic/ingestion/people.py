@@ -38,7 +38,8 @@ _UNSPACED = re.compile(f"[{CJK}]")
 _WORD = re.compile(r"[^\W_]+(?:[_.][^\W_]+)*")
 _ORNAMENT = re.compile(rf"^[^\w@]+|[^\w]+$|[{EMOJI}\ufe0f]+")
 _OFFICE = re.compile(
-    r"(?: |^)(?:official|officiel|oficial|offiziell|tv|channel|canal|kanal|music|vlogs?|gaming|games|yt|hd|shorts|канал|официальный|"
+    r"(?: |^)(?:official|officiel|oficial|offiziell|tv|channel|canal|kanal|music|vlogs?|gaming|games|yt|hd|sho"
+    r"rts|канал|официальный|"
     r"официально|频道|官方|チャンネル|公式|ちゃんねる|ch\.?)$"
 )
 _BETWEEN = r"[\s._\-'’]{0,3}"
@@ -89,12 +90,14 @@ def read_names(folder: Path) -> list[str]:
     return list(names)
 
 
-_SPLIT = r"[^\pL\pN_]+|[\x{3005}-\x{3007}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7a3}]+"
+_AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
+_SPLIT = r"[^\pL\pN_.]+|[\x{3005}-\x{3007}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7a3}]+"
 
 
 def split_words(column: pa.Array) -> pa.ListArray:
-    """The words of each text, in lower case; texts of scripts without spaces have none."""
-    return pc.split_pattern_regex(pc.utf8_lower(column), _SPLIT)
+    """The words of each text, in lower case."""
+    words = pc.utf8_split_whitespace(pc.utf8_lower(column))
+    return pa.ListArray.from_arrays(words.offsets, pc.utf8_trim(words.values, _AROUND))
 
 
 def is_plain(names: pa.Array) -> pa.Array:
@@ -145,11 +148,11 @@ class NameBook:
         self._names: dict[str, list[str]] = {}
         """The others, by their longest word, for the shorter ones are the commoner ones."""
         for name in column.filter(pc.invert(alone)).to_pylist():
-            pieces = [*re.findall(r"\w+", name), "".join(re.findall(r"[^\W_]+", name))]
-            self._names.setdefault(max(pieces[:-1], key=lambda word: (len(word), word)), []).append(name)
-            if len(pieces) > 2:  # Marta Walks as martawalks or marta_walks
-                self._names.setdefault(pieces[-1], []).append(name)
-                self._names.setdefault("_".join(pieces[:-1]), []).append(name)
+            pieces = [word.strip(_AROUND) for word in name.split()]
+            self._names.setdefault(max(pieces, key=lambda word: (len(word), word)), []).append(name)
+            if len(pieces) > 1:  # Marta Walks as martawalks or marta_walks
+                for sign in ("", "_", ".", "-"):
+                    self._names.setdefault(sign.join(pieces), []).append(name)
         inflected = {
             form
             for word in (*self._words, *self._names)
@@ -175,13 +178,13 @@ class NameBook:
         """Where a name may stand."""
         hits: list[pa.Array] = []
         if len(self._keys) and len(column):
-            words = split_words(column)
-            flat = words.flatten()
-            hit = pc.or_(
-                pc.is_in(flat, value_set=self._keys),
-                pc.is_in(pc.utf8_rtrim(flat, "s"), value_set=self._keys),
+            hits.append(self._match_words(split_words(column)))
+            # Where people write no spaces, names of other scripts stand inside the text.
+            rows = pc.indices_nonzero(pc.match_substring_regex(column, f"[{_escape_range()}]")).cast(
+                pa.int64()
             )
-            hits.append(pc.list_parent_indices(words).filter(hit).cast(pa.int64()))
+            pieces = pc.split_pattern_regex(pc.utf8_lower(column.take(rows)), _SPLIT)
+            hits.append(rows.take(self._match_words(pieces)))
         if self._unspaced and len(column):
             import polars as pl
 
@@ -189,6 +192,13 @@ class NameBook:
             found = texts.str.contains_any(self._unspaced).arg_true()
             hits.append(found.to_arrow().cast(pa.int64()))
         return pc.unique(pa.concat_arrays(hits)) if hits else pa.array([], pa.int64())
+
+    def _match_words(self, words: pa.ListArray) -> pa.Array:
+        """The rows in which a word is a name's, with or without an ending."""
+        flat = words.flatten()
+        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat, "s"), "'’`´")
+        hit = pc.or_(pc.is_in(flat, value_set=self._keys), pc.is_in(ended, value_set=self._keys))
+        return pc.list_parent_indices(words).filter(hit).cast(pa.int64())
 
     def text(self, text: str) -> str:
         """One text without the names."""
@@ -204,8 +214,11 @@ class NameBook:
         return squeeze_spaces(cut_spans(text, spans, places)) if spans else text
 
     def _list_candidates(self, lower: str) -> Iterator[str]:
-        for word in set(re.findall(r"\w+", re.sub(f"[{CJK}]+", " ", lower))):
-            for form in {word, word.rstrip("s"), *_stems(word)}:
+        words = {word.strip(_AROUND) for word in lower.split()}
+        if _UNSPACED.search(lower):
+            words |= set(re.findall(r"[\w.]+", _UNSPACED.sub(" ", lower)))
+        for word in words - {""}:
+            for form in {word, word.rstrip("s").rstrip("'’`´"), *_stems(word)}:
                 yield from self._names.get(form, ())
                 if form in self._words and not self._is_ordinary(form):
                     yield form

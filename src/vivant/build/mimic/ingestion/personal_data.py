@@ -1,4 +1,4 @@
-"""Where in a text personal data stand: e-mail and web addresses, telephone and other numbers, accounts, mentions, homes.
+"""Where in a text personal data stand: e-mail and web addresses, telephone and other numbers, accounts, mentions.
 
 Three sieves, each finer and dearer: `find_suspects` looks through a column of texts at once, `find_contacts` looks for
 the needles of all patterns together, and then only the patterns whose needle is there run, over the folded text (see
@@ -21,8 +21,9 @@ from vivant.build.mimic.ingestion.account_patterns import (
     find_service_accounts,
     looks_telling,
 )
+from vivant.build.mimic.ingestion.address_patterns import ADDRESSES
 from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, Span
-from vivant.build.mimic.ingestion.identity_patterns import ADDRESSES, NUMBERS, PLATES
+from vivant.build.mimic.ingestion.identity_patterns import NUMBERS, PLATES
 from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
 from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
 from vivant.build.mimic.ingestion.self_patterns import SAID
@@ -35,7 +36,8 @@ if TYPE_CHECKING:
 
 Finder = Callable[[str], Iterator[Span]]
 _MENTIONS = re.compile(
-    r"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them|todos|alle|все|всех|所有人|全体成员|大家|みんな|모두)\b)"
+    r"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them|todos|alle|все|всех|所有人"
+    r"|全体成员|大家|みんな|모두)\b)"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
     rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})",
@@ -65,30 +67,47 @@ _STRUCTURES = tuple(
     _escape_for_arrow(pattern)
     for pattern in (
         f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793]",
-        r"[.．。｡] ?[a-zA-Z\x{400}-\x{4ff}\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]{2}|://|%40|_|[@＠﹫][\s/:(\[]|[\pL\pN] ?[@＠﹫]",
-        r"[\[(<{*\-/] ?(?i:at|a|dot|punkt|punto|точка|点|[.@＠])\s?[\])>}*\-/]|/(?:user|channel|c|@)/?\w|(?i:www|http)[ .:/]|[ \w](?:点|점|ドット) ?(?:com|cn|net|org)| [.,] ?(?:com|net|org|ru|[a-z]{2,4}(?:$|[\s/]))|[•·,*](?:com|net|org|ru)|LINE[^a-zA-Z ]|(?i:\w\s?(?:dot|d0t|punkt|punto|ponto|точка|тчк|점|どっと|ドット)\s(?:com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|de|es|cn|jp|xyz|app|ly|lol|icu|me|co|[a-z]{2,6}/))",
+        r"[.．。｡][a-zA-Z\x{400}-\x{4ff}\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]{2}|://|%40|_|[@＠﹫]"
+        r"[\s/:(\[]|[\pL\pN] ?[@＠﹫]",
+        r"[\[(<{*\-/] ?(?i:at|a|dot|punkt|punto|точка|点|[.@＠])\s?[\])>}*\-/]|/(?:user|channel|c|@)/?\w|(?i:www|"
+        r"http)[ .:/]|[ \w](?:点|점|ドット) ?(?:com|cn|net|org)| [.,] ?(?:com|net|org|ru|[a-z]{2,4}(?:$|[\s/]))|["
+        r"•·,*](?:com|net|org|ru)|LINE[^a-zA-Z ]|(?i:\w\s?(?:dot|d0t|punkt|punto|ponto|точка|тчк|점|どっと|ドット"
+        r")\s(?:com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|de|es|cn|jp|xyz|app|ly|lol|icu|me|co|[a-z]{2,6}/))",
         r"\$[a-zA-Z]{2}|\b[uU]/\w|<@|xX|OF [a-z]|AT[a-z]|AT ",
-        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|лс|тг|вк|id|v|q)\s?[^\sa-zA-Z\pM.,!?'’)\x{a0}-\x{24f}]",
-        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|тг|вк|insta|snap|q|steam|line|psn|mail) [A-Za-z0-9]+",
-        r"(?:^|[^\pL])(?:[\pL\p{Nd}][ ·~.\-]){3}[\pL\p{Nd}](?:[^\pL]|$)|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ][\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ]",
-        r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ваша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|credits?:?|cheers),? (?:\pL+ ){0,2}\p{Lu}[\pL'’\-]+ \p{Lu}[\pL]+[^\pL]?",
-        r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) \p{Lu}\p{Ll}{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) \pL{3,} \pL{4,}(?:$|[^\pL])|\p{Lu}\pL+ \p{Lu}\pL+ here",
-        rf"(?i:(?:^|[^\pL])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六七八九幺공영일이삼사오육칠팔구]{{4}}|(?:ゼロ|ぜろ|きゅう|はち|れい)(?:ゼロ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう)",
+        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|лс|тг|вк|id|v|q)\s?[^\sa-zA-"
+        r"Z\pM.,!?'’)\x{a0}-\x{24f}]",
+        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|тг|вк|insta|snap|q|psn|mail)"
+        r" [A-Za-z0-9]+",
+        r"(?:^|[^\pL])(?:[\pL\p{Nd}][ ·~.\-]){3}[\pL\p{Nd}](?:[^\pL]|$)|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ]"
+        r"[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ]",
+        r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ва"
+        r"ша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|c"
+        r"redits?:?|cheers),? (?:\pL+ ){0,2}\p{Lu}[\pL'’\-]+ \p{Lu}[\pL]+[^\pL]?",
+        r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) \p{Lu}\p{Ll}{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) \pL{3,} \pL{4,}(?"
+        r":$|[^\pL])|\p{Lu}\pL+ \p{Lu}\pL+ here",
+        rf"(?i:(?:^|[^\pL])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六七八九幺"
+        rf"공영일이삼사오육칠팔구]{{4}}|(?:ゼロ|ぜろ|きゅう|はち|れい)(?:ゼロ|いち|に|さん|よん|ご|ろく|なな|はち"
+        rf"|きゅう)",
     )
 )
 _BESIDE_DIGITS = tuple(
     _escape_for_arrow(pattern)
     for pattern in (
         r"\p{Nd}(?:[^\p{Nd}\pL\n]{0,5}\p{Nd}){5}",
-        r"[a-zA-Z]{6}\p{Nd}\p{Nd}|#\p{Nd}{4}|[A-Z]\p{Nd}\p{Nd}|[A-Z]-[A-Z]{0,2} ?\p{Nd}|\p{Nd}-[A-Z]|\p{Nd}{4} ?[A-Z]{3}|[А-Я]\p{Nd}{3}|[1-9A-HJ-NP-Za-km-z]{26}|\p{Nd}°|\p{Nd}\.\p{Nd}{3}|\p{Nd}-\p{Nd}+-\p{Nd}|\p{Nd}[.:]\p{Nd}+[.:]\p{Nd}+[.:]|[A-Za-z]\p{Nd}{5}",
-        r"\p{Nd}[a-zA-Z]?,? (?:\S+ ){1,4}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|ct|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|hill)(?:[^\pL]|$)",
-        r"(?i:stra(?:ß|ss)e|str|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig)\.? ?(?:nr)?[. ]*\p{Nd}|(?i:\b(?:av|c/|cra|calle|ул|пр|пер|д|дом|кв))[. ]",
+        r"[a-zA-Z]{6}\p{Nd}\p{Nd}|#\p{Nd}{4}|[A-Z]\p{Nd}\p{Nd}|[A-Z]-[A-Z]{0,2} ?\p{Nd}|\p{Nd}-[A-Z]|\p{Nd}{4} ?["
+        r"A-Z]{3}|[А-Я]\p{Nd}{3}|[1-9A-HJ-NP-Za-km-z]{26}|\p{Nd}°|\p{Nd}\.\p{Nd}{3}|\p{Nd}-\p{Nd}+-\p{Nd}|\p{Nd}["
+        r".:]\p{Nd}+[.:]\p{Nd}+[.:]|[A-Za-z]\p{Nd}{5}",
+        r"\p{Nd}[a-zA-Z]?,? (?:\S+ ){1,4}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|c"
+        r"t|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|"
+        r"hill)(?:[^\pL]|$)",
+        r"(?i:stra(?:ß|ss)e|str|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig)\.? ?(?:nr)?[. ]*\p{Nd}|(?i:"
+        r"\b(?:av|c/|cra|calle|ул|пр|пер|д|дом|кв))[. ]",
     )
 )
 
 
 @cache
-def _list_needles() -> tuple[list[str], list[str], dict[str, tuple[int, ...]], dict[str, tuple[int, ...]]]:
+def _list_needles() -> tuple[list[str], list[str], dict[str, list[int]], dict[str, list[int]]]:
     """Cues of a column, cues beside a digit, and which finders a needle or a single sign calls."""
     words: dict[str, list[int]] = {}
     signs: dict[str, list[int]] = {}
@@ -102,8 +121,7 @@ def _list_needles() -> tuple[list[str], list[str], dict[str, tuple[int, ...]], d
     used = [word for word in words if word not in generic and len(word) > 2 - (not word.isascii())]
     tight = [word for word in used if word not in digits or word in _SCHOOLS]
     beside = [word for word in used if word in digits]
-    pairs = ({key: tuple(value) for key, value in table.items()} for table in (words, signs))
-    return tight, beside, *pairs
+    return tight, beside, words, signs
 
 
 _SCHOOLS = frozenset(

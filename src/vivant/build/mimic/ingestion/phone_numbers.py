@@ -15,7 +15,7 @@ from vivant.build.mimic.ingestion.word_lists import join_words, read_word_lists,
 from vivant.core.errors import UsageError
 
 _WORDS = read_word_lists()
-_FIGURES = {word: value for word, value in (entry.split(":") for entry in _WORDS.figures.split())}
+_FIGURES = dict(entry.split(":") for entry in _WORDS.figures.split())
 FIGURES = "|".join(sorted(_FIGURES, key=lambda word: (-len(word), word)))
 _CJK_NEEDLES = "〇零○一二三四五六七八九幺공영일이삼사오육칠팔구"
 FIGURE_NEEDLES = (
@@ -28,8 +28,13 @@ FIGURE_NEEDLES = (
     "はち",
     "れい",
 )
-_FIGURE_WORDS = tuple(_FIGURES)
-_BETWEEN = r"(?:[\s,.\-–/()+]|\b(?:dash|minus|hyphen|guion|guión|strich|тире|дефис|plus|plús|más|плюс|und|y|и|double|triple|doble|doppel|space|dot|punkt|punto|точка)\b)*"
+_FIGURE_WORDS = frozenset(_FIGURES)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DOUBLED = re.compile(r"(?<!\w)([^\W\d_]{3,})[\s,.\-]+\1(?!\w)")
+_BETWEEN = (
+    r"(?:[\s,.\-–/()+]|\b(?:dash|minus|hyphen|guion|guión|strich|тире|дефис|plus|plús|más|плюс|und|y|и|double|"
+    r"triple|doble|doppel|space|dot|punkt|punto|точка)\b)*"
+)
 _SPELLED = re.compile(rf"(?<!\w)(?:(?:{FIGURES}|o(?=[\s\-])|\d{{1,4}}){_BETWEEN}){{4,}}(?!\w)", re.IGNORECASE)
 _FIGURE = re.compile(rf"{FIGURES}|\d+|(?<!\w)o(?!\w)|double|triple|doble|doppel", re.IGNORECASE)
 _CJK_FIGURES = "〇零○一二三四五六七八九幺ゼ"
@@ -41,13 +46,15 @@ _SPELLED_IN_CJK = re.compile(
 _COUNTED_OUT = ("0123456", "1234567", "9876543", "10987")
 _SEPARATORS = rf"[\s().\-/·*\]\[_~ー•|,…'’=→{EMOJI}]"
 _DIGITS = re.compile(
-    rf"(?<![{ASCII}$€£¥#%])(?<!\d[.,:/\-])(?:\(?\+ ?|00)?[(\[]?[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{6,17}}(?![{ASCII}%°]|[.,:]\d)"
+    rf"(?<![{ASCII}$€£¥#%])(?<!\d[.,:/\-])(?:\(?\+ ?|00)?[(\[]?[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{6,17}}(?"
+    rf"![{ASCII}%°]|[.,:]\d)"
 )
 _GLUED = re.compile(r"(?<=[a-z])\+?\d{9,13}(?!\d)|(?<!\w)\+?\d{10,13}(?=[A-Za-z])", re.IGNORECASE)
+_CUE_WORDS = split_list(_WORDS.phone_words)
+_SIGNS = "".join(word for word in _CUE_WORDS if len(word) == 1 and not word.isalpha())
+_UNSPACED = "|".join(word for word in _CUE_WORDS if "\u3000" < word[0] < "\uffff")
 _CUE = re.compile(
-    rf"(?:(?<![^\W\d_])(?:{join_words(_WORDS.phone_words)})(?![^\W\d_])|[{''.join(w for w in split_list(_WORDS.phone_words) if len(w) == 1 and not w.isalpha())}]"
-    rf"|(?:{'|'.join(re.escape(w) for w in split_list(_WORDS.phone_words) if not w.isascii() and w[0] > chr(0x3000) and w[0] < chr(0xFFFF))}))",
-    re.IGNORECASE,
+    rf"(?<![^\W\d_])(?:{join_words(_WORDS.phone_words)})(?![^\W\d_])|[{_SIGNS}]|{_UNSPACED}", re.IGNORECASE
 )
 _COUNTED = re.compile(rf"\+?\s*(?:{join_words(_WORDS.counted)})(?![A-Za-z\u00c0-\u04ff])", re.IGNORECASE)
 _KNOWN = frozenset(
@@ -106,7 +113,7 @@ def find_phone_numbers(shadow: str) -> Iterator[Span]:
     lower = shadow.lower()
     if sum(map(str.isdigit, shadow)) >= 6:
         yield from _find_digits(shadow)
-    if sum(map(lower.count, _FIGURE_WORDS)) >= 3:
+    if len(_FIGURE_WORDS.intersection(_LETTERS.findall(lower))) >= 2 or _DOUBLED.search(lower):
         for match in _SPELLED.finditer(shadow):
             if _is_spelled_number(match.group()):
                 yield match.span()
@@ -138,7 +145,8 @@ def _find_digits(shadow: str) -> Iterator[Span]:
         if not _COUNTED.match(shadow, match.end()) and is_phone_number(digits):
             yield match.span()
     for match in re.finditer(
-        r"(?<![\w.,:/\-])\d{3}[ .\-]\d{3,4}(?![\w.,:/%\-]\d|\w|%)|(?<![\w.,:/\-$€])\d{6,8}(?!\w|[.,:]\d)|(?<![\w.,:/\-])\d{2,4}(?:[ .\-]\d{2,4}){1,3}(?![\w.,:/%\-]\d|\w|%)",
+        r"(?<![\w.,:/\-])\d{3}[ .\-]\d{3,4}(?![\w.,:/%\-]\d|\w|%)|(?<![\w.,:/\-$€])\d{6,8}(?!\w|[.,:]\d)|(?<![\w."
+        r",:/\-])\d{2,4}(?:[ .\-]\d{2,4}){1,3}(?![\w.,:/%\-]\d|\w|%)",
         shadow,
     ):
         digits = re.sub(r"\D", "", match.group())
@@ -189,7 +197,7 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
     digits = "".join(groups)
     if plain.startswith("+"):
         return 7 <= len(digits) <= 16
-    if digits in _KNOWN or digits.startswith(("978", "979")) and len(digits) in (12, 13):
+    if digits in _KNOWN or (digits.startswith(("978", "979")) and len(digits) in (12, 13)):
         return False
     if len(digits) >= 13 and _has_check_digit(digits) and not _are_years(groups):
         return True

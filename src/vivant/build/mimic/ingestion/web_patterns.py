@@ -22,7 +22,8 @@ _DOT_NEEDLES = tuple(split_list(_WORDS.dot_words))
 _AT_NEEDLES = tuple(split_list(_WORDS.at_words))
 _MAIL_WORDS = ("mail", "почта", "почту", "почте", "邮箱", "郵箱", "メール", "メアド", "메일", "correo")
 _COMMON = (
-    "com|net|org|info|io|tv|gg|me|eu|ru|рф|ру|ком|de|fr|es|uk|cn|jp|kr|br|xyz|app|shop|store|online|site|ch|at|it|pl|nl|mx|ar|cl|"
+    "com|net|org|info|io|tv|gg|me|eu|ru|рф|ру|ком|de|fr|es|uk|cn|jp|kr|br|xyz|app|shop|store|online|site|ch|a"
+    "t|it|pl|nl|mx|ar|cl|"
     "ua|by|kz|in|us|ca|au|co|edu|biz|dev|club|ai|pro|live|to|ly"
 )
 _SPOKEN = "com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|нет|орг|cn|jp|xyz|app|ly|ком"
@@ -32,10 +33,64 @@ _REST = r"[!-~\u00a1-\u04ff]"
 _LOCAL = r"[\w.+\-]+"
 _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
 _FILES = frozenset(
-    "zip mov py md rs sh pl ps pm so ai cc app js ts rb vi java doc docs bin mp ts st ms ml sc".split()
+    [
+        "zip",
+        "mov",
+        "py",
+        "md",
+        "rs",
+        "sh",
+        "pl",
+        "ps",
+        "pm",
+        "so",
+        "ai",
+        "cc",
+        "app",
+        "js",
+        "ts",
+        "rb",
+        "vi",
+        "java",
+        "doc",
+        "docs",
+        "bin",
+        "mp",
+        "ts",
+        "st",
+        "ms",
+        "ml",
+        "sc",
+    ]
 )
 _ONE_WORD_ENDINGS = frozenset(
-    "de es be al su la as at by do am im in is it me my no so to us un se si ve".split()
+    [
+        "de",
+        "es",
+        "be",
+        "al",
+        "su",
+        "la",
+        "as",
+        "at",
+        "by",
+        "do",
+        "am",
+        "im",
+        "in",
+        "is",
+        "it",
+        "me",
+        "my",
+        "no",
+        "so",
+        "to",
+        "us",
+        "un",
+        "se",
+        "si",
+        "ve",
+    ]
 )
 
 
@@ -114,12 +169,14 @@ EMAILS = (
     make_pattern(_BRACKETED_AT, rf"{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{PROVIDERS})(?!\w)"),
     make_pattern(
         tuple(f"{word} " for word in _DOT_NEEDLES),
-        rf"(?:[\w+\-]+\s+(?:{DOT}|underscore|dash|guion bajo|unterstrich|минус|подчеркивание)\s+)*{_LOCAL}\s+{_AT}\s+[\w\-]+"
+        rf"(?:[\w+\-]+\s+(?:{DOT}|underscore|dash|guion bajo|unterstrich|минус|подчеркивание)\s+)*{_LOCAL}\s+"
+        rf"{_AT}\s+[\w\-]+"
         rf"(?:\s*{DOT}\s*[\w\-]+)*\s+{DOT}\s+(?:{_COMMON})(?![{ASCII}])",
     ),
     make_pattern(
         (*_AT_NEEDLES, "-at-", *"#★☆◎●*■□◆◇▲△"),
-        rf"[\w.+\-]{{3,}}\s*(?:{AT_WORDS}|-at-|[#★☆◎●*■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{DOT})\s*(?:{_COMMON})(?![{ASCII}])",
+        rf"[\w.+\-]{{3,}}\s*(?:{AT_WORDS}|-at-|[#★☆◎●*■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{DOT})\s*(?:"
+        rf"{_COMMON})(?![{ASCII}])",
     ),
     make_pattern(
         tuple(split_list(_WORDS.providers)),
@@ -129,7 +186,8 @@ EMAILS = (
     ),
     make_pattern(
         tuple(split_list(_WORDS.providers)),
-        rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>)(?:\s+(?:at|arroba|ät)\s+|\s*(?:собака|골뱅이|艾特|アット(?:マーク)?)\s*)(?:{PROVIDERS})(?!\w)",
+        rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>)(?:\s+(?:at|arroba|ät)\s+|\s*(?:собака|골뱅이|艾特|アット(?:マーク)?)"
+        rf"\s*)(?:{PROVIDERS})(?!\w)",
         _names_mailbox,
     ),
     make_pattern(_AT_NEEDLES, rf"{_LOCAL}\s*(?:{AT_WORDS})\s*[\w\-]+(?:\.[\w\-]+)+"),
@@ -139,7 +197,7 @@ EMAILS = (
         rf"(?=[{LETTERS}.\-]*\d|[{LETTERS}\-]*[a-z][._][a-z])[a-z0-9][{LETTERS}.\-]{{3,}}[a-z0-9]",
     ),
 )
-_NAME = rf"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{{2,}}(?:\.[\w\-]+)*|[a-z])"
+_NAME = r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z])"
 LINKS = (
     make_pattern(
         ":",
@@ -149,7 +207,8 @@ LINKS = (
     ),
     make_pattern(
         "http",
-        rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+(?:/{_REST}*)?",
+        rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+"
+        rf"(?:/{_REST}*)?",
     ),
     make_pattern("www.", rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+"),
     make_pattern(
@@ -173,7 +232,8 @@ LINKS = (
     make_pattern(
         tuple(f"{word} " for word in _DOT_NEEDLES),
         r"[\w\-]{4,}\s+punkt\s+de(?!\w)|"
-        rf"(?<![\w\-])(?!(?:the|a|an|el|la|der|die|das)\s)[\w\-]+\s+{DOT}\s+(?:{_SPOKEN})(?!\w)(?:\s*(?:/|slash)\s*\S+)?",
+        rf"(?<![\w\-])(?!(?:the|a|an|el|la|der|die|das)\s)[\w\-]+\s+{DOT}\s+(?:{_SPOKEN})(?!\w)(?:\s*(?:/|slash)"
+        rf"\s*\S+)?",
     ),
     make_pattern(
         ("点", "點", "점", "ドット", "どっと"),
@@ -192,11 +252,13 @@ LINKS = (
     ),
     make_pattern(
         ".",
-        rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![{ASCII}.]\w|[{ASCII}])(?::\d+)?(?:/{_REST}*)?",
+        rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![{ASCII}.]\w|["
+        rf"{ASCII}])(?::\d+)?(?:/{_REST}*)?",
     ),
     make_pattern(
         ":",
-        rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}(?::[0-9a-f]{{1,4}}){{1,5}}"
+        rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}(?::[0-9a-f]{{"
+        rf"1,4}}){{1,5}}"
         rf"|[0-9a-f]{{1,4}}:(?::[0-9a-f]{{1,4}}){{3,6}})(?![{ASCII}:])",
     ),
 )
