@@ -115,7 +115,7 @@ NUMBERS = (
     ),
     make_pattern(
         tuple("0123456789"),
-        r"(?<![\w.,#])\d(?:[ \-]?\d){14,23}(?![\w]|[.,]\d)",
+        rf"(?<![{ASCII}.,#])\d(?:[ \-_]?[\dO]){{13,23}}(?![{ASCII}]|[.,]\d)",
         _is_long_number,
     ),
     make_pattern(

@@ -156,6 +156,11 @@ CUES = (
     "저 ",
     "인데",
 )
+_PAIRED = re.compile(r"[A-ZÀ-ſА-ЯЁ][\w'’\-]+ [A-ZÀ-ſА-ЯЁ]")
+_TOLD = re.compile(
+    r"name|nombre|llam|hei(?:ß|ss)e|зовут|звать|имя|фамилия|firma|\bsoy\b|me,|it['’]s|i['’]?m\b|i am|ich bin|\bя\b",
+    re.IGNORECASE,
+)
 _TOKEN = re.compile(r"[^\W\d_][\w'’\-]*")
 _FILLERS = 3
 _LITTLE = frozenset(
@@ -289,7 +294,8 @@ _KOREAN = re.compile(
 
 def find_introductions(shadow: str) -> Iterator[Span]:
     """Names that the writer tells as the own one, in a folded text."""
-    for cue in _CUE.finditer(shadow):
+    told = _PAIRED.search(shadow) or _TOLD.search(shadow)
+    for cue in _CUE.finditer(shadow) if told else ():
         span = _read_name(shadow, cue.end(), named=cue["weak"] is None, cue=cue.group().lower())
         if span:
             yield span

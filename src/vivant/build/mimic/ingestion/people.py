@@ -21,7 +21,13 @@ import pyarrow.compute as pc
 
 from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI
 from vivant.build.mimic.ingestion.privacy import cut_spans
-from vivant.build.mimic.ingestion.text_forms import fold_text, squeeze_spaces
+from vivant.build.mimic.ingestion.text_forms import (
+    FOLDABLE,
+    SPREAD,
+    collapse_spread,
+    fold_text,
+    squeeze_spaces,
+)
 from vivant.build.mimic.ingestion.word_lists import is_ordinary
 from vivant.core.files import write_atomic
 
@@ -191,6 +197,9 @@ class NameBook:
             texts = pl.Series(pl.from_arrow(column)).str.to_lowercase()
             found = texts.str.contains_any(self._unspaced).arg_true()
             hits.append(found.to_arrow().cast(pa.int64()))
+        if hits:  # letters in another form, and words spread out
+            odd = pc.match_substring_regex(column, _ODD_LETTERS)
+            hits.append(pc.indices_nonzero(odd).cast(pa.int64()))
         return pc.unique(pa.concat_arrays(hits)) if hits else pa.array([], pa.int64())
 
     def _match_words(self, words: pa.ListArray) -> pa.Array:
@@ -206,12 +215,18 @@ class NameBook:
         lower = shadow.lower()
         if len(lower) != len(shadow):
             lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in shadow)
-        spans = [
+        spans = self._find_spans(lower)
+        if collapsed := collapse_spread(lower):
+            spread, origin = collapsed
+            spans += [(origin[start], origin[end - 1] + 1, "") for start, end, _ in self._find_spans(spread)]
+        return squeeze_spaces(cut_spans(text, spans, places)) if spans else text
+
+    def _find_spans(self, lower: str) -> list[tuple[int, int, str]]:
+        return [
             (match.start(), match.end(), "")
             for name in self._list_candidates(lower)
             for match in _make_pattern(name).finditer(lower)
         ]
-        return squeeze_spaces(cut_spans(text, spans, places)) if spans else text
 
     def _list_candidates(self, lower: str) -> Iterator[str]:
         words = {word.strip(_AROUND) for word in lower.split()}
@@ -229,6 +244,13 @@ class NameBook:
         if known is None:
             known = self._ordinary[word] = word.isalpha() and is_ordinary(word)
         return known
+
+
+def _escape(pattern: str) -> str:
+    return "".join(c if c.isascii() else f"\\x{{{ord(c):x}}}" for c in pattern)
+
+
+_ODD_LETTERS = f"{_escape(FOLDABLE.pattern)}|{_escape(SPREAD)}|[a-zA-Z][\\x{{430}}-\\x{{44f}}]|[\\x{{430}}-\\x{{44f}}][a-zA-Z]"
 
 
 def _escape_range() -> str:

@@ -27,7 +27,14 @@ from vivant.build.mimic.ingestion.identity_patterns import NUMBERS, PLATES
 from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
 from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
 from vivant.build.mimic.ingestion.self_patterns import SAID
-from vivant.build.mimic.ingestion.text_forms import CONTROL, ENTITY, FOLDABLE, INVISIBLE
+from vivant.build.mimic.ingestion.text_forms import (
+    CONTROL,
+    ENTITY,
+    FOLDABLE,
+    INVISIBLE,
+    SPREAD,
+    collapse_spread,
+)
 from vivant.build.mimic.ingestion.web_patterns import EMAILS, LINKS
 from vivant.build.mimic.ingestion.word_lists import is_word
 
@@ -43,6 +50,7 @@ _MENTIONS = re.compile(
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})",
     re.IGNORECASE,
 )
+_DIGIT = re.compile(r"\d")
 _FINDERS: tuple[tuple[tuple[str, ...], Finder], ...] = (
     *(
         (contact.needles, contact.find)
@@ -66,7 +74,7 @@ _MENTION = _escape_for_arrow("[@＠﹫]")
 _STRUCTURES = tuple(
     _escape_for_arrow(pattern)
     for pattern in (
-        f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793]",
+        f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]",
         r"[.．。｡][a-zA-Z\x{400}-\x{4ff}\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]{2}|://|%40|_|[@＠﹫]"
         r"[\s/:(\[]|[\pL\pN] ?[@＠﹫]",
         r"[\[(<{*\-/] ?(?i:at|a|dot|punkt|punto|точка|点|[.@＠])\s?[\])>}*\-/]|/(?:user|channel|c|@)/?\w|(?i:www|"
@@ -78,8 +86,7 @@ _STRUCTURES = tuple(
         r"Z\pM.,!?'’)\x{a0}-\x{24f}]",
         r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|тг|вк|insta|snap|q|psn|mail)"
         r" [A-Za-z0-9]+",
-        r"(?:^|[^\pL])(?:[\pL\p{Nd}][ ·~.\-]){3}[\pL\p{Nd}](?:[^\pL]|$)|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ]"
-        r"[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}][·~ ]",
+        SPREAD,
         r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ва"
         r"ша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|c"
         r"redits?:?|cheers),? (?:\pL+ ){0,2}\p{Lu}[\pL'’\-]+ \p{Lu}[\pL]+[^\pL]?",
@@ -93,7 +100,7 @@ _STRUCTURES = tuple(
 _BESIDE_DIGITS = tuple(
     _escape_for_arrow(pattern)
     for pattern in (
-        r"\p{Nd}(?:[^\p{Nd}\pL\n]{0,5}\p{Nd}){5}",
+        r"(?:[0-9][^0-9a-zA-Z\n]*){6}|[0-9a-fA-F]:[0-9a-fA-F:]{4}|[OolI]\p{Nd}|\p{Nd}[OolI]",
         r"[a-zA-Z]{6}\p{Nd}\p{Nd}|#\p{Nd}{4}|[A-Z]\p{Nd}\p{Nd}|[A-Z]-[A-Z]{0,2} ?\p{Nd}|\p{Nd}-[A-Z]|\p{Nd}{4} ?["
         r"A-Z]{3}|[А-Я]\p{Nd}{3}|[1-9A-HJ-NP-Za-km-z]{26}|\p{Nd}°|\p{Nd}\.\p{Nd}{3}|\p{Nd}-\p{Nd}+-\p{Nd}|\p{Nd}["
         r".:]\p{Nd}+[.:]\p{Nd}+[.:]|[A-Za-z]\p{Nd}{5}",
@@ -342,9 +349,33 @@ def find_contacts(shadows: Sequence[str]) -> Iterator[list[Span]]:
     import polars as pl
 
     _, _, words, signs = _list_needles()
-    lower = pl.Series(shadows, dtype=pl.String).str.to_lowercase()
-    for shadow, needles in zip(shadows, lower.str.extract_many(list(words), overlapping=True), strict=True):
-        finders = {number for needle in set(needles) for number in words[needle]}
-        for sign in signs.keys() & set(shadow):
+    spread = [collapse_spread(shadow) for shadow in shadows]
+    both = [*shadows, *(found[0] for found in spread if found)]
+    lower = pl.Series(both, dtype=pl.String).str.to_lowercase()
+    spans = [
+        _run_finders(shadow, needles, words, signs)
+        for shadow, needles in zip(
+            both, lower.str.extract_many(list(words), overlapping=True).to_list(), strict=True
+        )
+    ]
+    more = iter(spans[len(shadows) :])
+    for found, collapsed in zip(spans, spread, strict=False):
+        if collapsed is None:
+            yield found
+        else:
+            places = collapsed[1]
+            yield found + [(places[start], places[end - 1] + 1) for start, end in next(more)]
+
+
+def _run_finders(
+    shadow: str, needles: list[str], words: dict[str, list[int]], signs: dict[str, list[int]]
+) -> list[Span]:
+    finders = {number for needle in set(needles) for number in words[needle]}
+    present = set(shadow)
+    for sign in signs.keys() & present:
+        if not sign.isdecimal():
             finders.update(signs[sign])
-        yield [span for number in sorted(finders) for span in _FINDERS[number][1](shadow)]
+    if len(_DIGIT.findall(shadow)) > 1:
+        for sign in signs.keys() & present:
+            finders.update(signs[sign])
+    return [span for number in sorted(finders) for span in _FINDERS[number][1](shadow)]

@@ -29,6 +29,8 @@ FIGURE_NEEDLES = (
     "れい",
 )
 _FIGURE_WORDS = frozenset(_FIGURES)
+_ANY_DIGIT = re.compile(r"\d")
+_CJK_FIGURE = re.compile(f"[{_CJK_NEEDLES}]|[ゼきゅはちロナヨニゴ]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DOUBLED = re.compile(r"(?<!\w)([^\W\d_]{3,})[\s,.\-]+\1(?!\w)")
 _BETWEEN = (
@@ -41,7 +43,7 @@ _CJK_FIGURES = "〇零○一二三四五六七八九幺ゼ"
 _SPELLED_IN_CJK = re.compile(
     r"(?:[공영일이삼사오육칠팔구][\s\-]?){9,12}"
     rf"|(?<![{_CJK_FIGURES}十百千万第])(?:[{_CJK_FIGURES}\d][\s\-の、・]?){{9,12}}(?![{_CJK_FIGURES}\d十百千万])"
-    r"|(?:(?:ゼロ|れい|ぜろ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう|まる)[\s、・\-]?){9,12}"
+    r"|(?:(?:ゼロ|れい|ぜろ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう|まる|ナナ|キュウ|ハチ|ロク|ゴ|ヨン|サン|ニ|イチ|マル|レイ)[\s、・\-]?){9,12}"
 )
 _COUNTED_OUT = ("0123456", "1234567", "9876543", "10987")
 _SEPARATORS = rf"[\s().\-/·*\]\[_~ー•|,…'’=→{EMOJI}]"
@@ -111,13 +113,13 @@ _FEWEST_DIGITS = 7
 def find_phone_numbers(shadow: str) -> Iterator[Span]:
     """Telephone numbers, in a folded text."""
     lower = shadow.lower()
-    if sum(map(str.isdigit, shadow)) >= 6:
+    if len(_ANY_DIGIT.findall(shadow)) >= 6:
         yield from _find_digits(shadow)
     if len(_FIGURE_WORDS.intersection(_LETTERS.findall(lower))) >= 2 or _DOUBLED.search(lower):
         for match in _SPELLED.finditer(shadow):
             if _is_spelled_number(match.group()):
                 yield match.span()
-    if not shadow.isascii():
+    if not shadow.isascii() and len(_CJK_FIGURE.findall(shadow)) >= 4:
         for match in _SPELLED_IN_CJK.finditer(shadow):
             figures = re.sub(r"[\s\-の、・]", "", match.group()).translate(_TO_DIGITS)
             words = sum(not character.isdecimal() for character in match.group() if character.isalnum())
@@ -197,7 +199,11 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
     digits = "".join(groups)
     if plain.startswith("+"):
         return 7 <= len(digits) <= 16
-    if digits in _KNOWN or (digits.startswith(("978", "979")) and len(digits) in (12, 13)):
+    if (
+        digits in _KNOWN
+        or digits.startswith("123456789")
+        or (digits.startswith(("978", "979")) and len(digits) in (12, 13))
+    ):
         return False
     if len(digits) >= 13 and _has_check_digit(digits) and not _are_years(groups):
         return True
@@ -239,7 +245,7 @@ def _is_count_or_date(plain: str, groups: list[str], digits: str, asked: bool) -
         return True
     sizes = [len(group) for group in groups]
     if len(groups) > 2 and max(sizes) <= 2 and not (set(sizes) == {2} and (groups[0][0] == "0" or asked)):
-        if min(sizes) == 1 and max(sizes) == 1 and len(digits) >= 9 and not re.search(r"[,\-:/]", plain):
+        if min(sizes) == 1 and max(sizes) == 1 and len(digits) >= 9 and not re.search(r"[,:]", plain):
             return len({int(b) - int(a) for a, b in pairwise(digits)}) <= 2
         return True  # a list of small numbers, scores
     steps = {int(after) - int(before) for before, after in pairwise(groups)}

@@ -220,8 +220,12 @@ LINKS = (
     ),
     make_pattern("/", rf"(?<![A-Za-z0-9_.@\-])[\w\-]+(?:\.[\w\-]+)*\.[a-z]{{2,10}}/[{ASCII}+@~]{_REST}+"),
     make_pattern(
-        "/",
-        r"(?<![\w.@\-])[\w\-]{1,20}(?: ?\. ?| )(?P<ending>gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page)\s?/\s?"
+        tuple(
+            f"{end}{slash}"
+            for end in "gg me ly com be to tv ee co io app gl cc link page".split()
+            for slash in ("/", " /")
+        ),
+        r"(?<![\w.@\-])[\w\-]{1,20}(?: ?[.,·] ?| )(?P<ending>gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page)\s?/\s?"
         rf"(?=[+@]?[{ASCII}])(?:{_REST}+)",
         _has_path,
     ),
