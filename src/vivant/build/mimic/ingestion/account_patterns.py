@@ -345,7 +345,7 @@ ACCOUNTS = (
     ),
     make_pattern("steam", r"steam\s*(?:id)?\W{0,3}\d{15,18}|steam_\d:\d:\d+"),
     make_pattern(
-        "/",
+        ("ig/", "sc/", "tt/", "yt/", "fb/"),
         rf"(?<![{ASCII}])(?:ig|sc|tt|yt|fb)//?(?!(?:{SERVICES}|shorts|reels?|videos?|music|stories|story)\b)(?=["
         rf"\w.]*\w)[\w.]{{5,}}",
         lambda match: not is_word(re.split("/+", match.group())[-1]),
@@ -359,7 +359,7 @@ ACCOUNTS = (
     ),
     make_pattern("<@", r"<@!?\d{15,20}>"),
     make_pattern(
-        "/",
+        ("u/", "/user/", "/channel/", "/c/", "/@"),
         rf"(?<![{ASCII}/])/?u/[\w\-]{{3,}}|/user/[\w\-]+|/channel/[\w\-]+|(?<![\w/])/(?:c|@)/?[\w\-]{{4,}}",
     ),
     make_pattern(

@@ -196,7 +196,7 @@ ADDRESSES = (
         lambda match: re.search(r"[市区町村県都府]|丁目|番地?\d", match.group()) is not None,
     ),
     make_pattern(
-        "-",
+        tuple("0123456789"),
         r"[\u4e00-\u9fffヶケノ]{2,8}\s?\d{1,2}-\d{1,2}-\d{1,4}(?!\d)(?P<house>[\s　]*[\u3040-\u30ff\u4e00-\u9fff]"
         r"{2,10}\s?\d{1,4}(?:号室|号)?)?",
         lambda match: (

@@ -186,9 +186,7 @@ class NameBook:
         if len(self._keys) and len(column):
             hits.append(self._match_words(split_words(column)))
             # Where people write no spaces, names of other scripts stand inside the text.
-            rows = pc.indices_nonzero(pc.match_substring_regex(column, f"[{_escape_range()}]")).cast(
-                pa.int64()
-            )
+            rows = pc.indices_nonzero(pc.match_substring_regex(column, _ADJACENT)).cast(pa.int64())
             pieces = pc.split_pattern_regex(pc.utf8_lower(column.take(rows)), _SPLIT)
             hits.append(rows.take(self._match_words(pieces)))
         if self._unspaced and len(column):
@@ -204,10 +202,15 @@ class NameBook:
 
     def _match_words(self, words: pa.ListArray) -> pa.Array:
         """The rows in which a word is a name's, with or without an ending."""
-        flat = words.flatten()
-        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat, "s"), "'’`´")
-        hit = pc.or_(pc.is_in(flat, value_set=self._keys), pc.is_in(ended, value_set=self._keys))
-        return pc.list_parent_indices(words).filter(hit).cast(pa.int64())
+        flat, rows = words.flatten(), pc.list_parent_indices(words).cast(pa.int64())
+        ends = pc.or_(pc.ends_with(flat, "s"), pc.ends_with(flat, "’"))
+        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat.filter(ends), "s"), "'’`´")
+        return pa.concat_arrays(
+            [
+                rows.filter(pc.is_in(flat, value_set=self._keys)),
+                rows.filter(ends).filter(pc.is_in(ended, value_set=self._keys)),
+            ]
+        )
 
     def text(self, text: str) -> str:
         """One text without the names."""
@@ -250,13 +253,21 @@ def _escape(pattern: str) -> str:
     return "".join(c if c.isascii() else f"\\x{{{ord(c):x}}}" for c in pattern)
 
 
-_ODD_LETTERS = f"{_escape(FOLDABLE.pattern)}|{_escape(SPREAD)}|[a-zA-Z][\\x{{430}}-\\x{{44f}}]|[\\x{{430}}-\\x{{44f}}][a-zA-Z]"
+_ODD_LETTERS = (
+    f"{_escape(FOLDABLE.pattern)}|{_escape(SPREAD)}|[a-zA-Z][\\x{{430}}-\\x{{44f}}]|[\\x{{430}}-\\x{{44f}}][a-"
+    f"zA-Z]"
+)
 
 
 def _escape_range() -> str:
     return r"\x{3005}-\x{3007}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7a3}"
 
 
+_ADJACENT = (
+    f"[{_escape_range()}][^{_escape_range()}\\s]*[a-z0-9_A-Z\\x{{400}}-\\x{{4ff}}]|[a-z0-9_A-Z\\x{{400}}-\\x{{"
+    f"4ff}}][{_escape_range()}]"
+)
+"""A letter of another script right beside one of a script without spaces."""
 _ENDINGS = (
     "",
     "а",

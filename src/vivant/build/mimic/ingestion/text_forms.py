@@ -97,12 +97,14 @@ _SEPARATORS = " ·~.-_/•*|"
 SPREAD = (
     r"(?:^|[^\pL\pN])(?:[\pL\pN][ ·~.\-_/•*|]{1,2}){3}[\pL\pN](?:[^\pL\pN]|$)"
     r"|[\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}][·~][\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]"
-    r"|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}] [\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}] [\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}]|\pN \pN \pN|\pN \pN号"
+    r"|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}] [\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}] [\x{4e00}-\x{9fff}\x{ac00}-\x"
+    r"{d7a3}]|\pN \pN \pN|\pN \pN号"
 )
 """Characters of a word that stand apart, in RE2's dialect."""
 _CJK = "\u3005\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3"
 _SPREAD = re.compile(
-    rf"(?<![^\W_{_CJK}])[^\W_](?:[ ·~.\-_/•*|]{{1,2}}[^\W_]){{3,}}(?![^\W_{_CJK}])|[{_CJK}](?:[·~ ][{_CJK}]){{1,6}}|[{_CJK}]?\d(?:[ \-]{{1,3}}\d){{1,}}(?=[ \-]?[{_CJK}])"
+    rf"(?<![^\W_{_CJK}])[^\W_](?:[ ·~.\-_/•*|]{{1,2}}[^\W_]){{3,}}(?![^\W_{_CJK}])|[{_CJK}](?:[·~ ][{_CJK}]){{1"
+    rf",6}}|[{_CJK}]?\d(?:[ \-]{{1,3}}\d){{1,}}(?=[ \-]?[{_CJK}])"
 )
 
 

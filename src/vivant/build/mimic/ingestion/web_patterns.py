@@ -153,9 +153,9 @@ _BRACKETED_AT = (
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{DOT}|\.)\s*{_CLOSE}+|\s{DOT}\s)\s*"
 EMAILS = (
     make_pattern("@", r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*", _is_email),
-    make_pattern("@", rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_COMMON})(?!\w)"),
-    make_pattern("@", rf"{_LOCAL} ?@ ?(?:{PROVIDERS})(?!\w)(?:[ .,]+(?:{_COMMON})(?!\w))?"),
-    make_pattern("@", r"(?<!\w)(?:[\w.] ){3,}@ (?:[\w] ){2,}\. ?(?:\w ?){2,3}(?!\w)"),
+    make_pattern((" @", "@ "), rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_COMMON})(?!\w)"),
+    make_pattern((" @", "@ "), rf"{_LOCAL} ?@ ?(?:{PROVIDERS})(?!\w)(?:[ .,]+(?:{_COMMON})(?!\w))?"),
+    make_pattern(" @ ", r"(?<!\w)(?:[\w.] ){3,}@ (?:[\w] ){2,}\. ?(?:\w ?){2,3}(?!\w)"),
     make_pattern("%40", r"[\w.+\-]+%40[\w.\-]+"),
     make_pattern(
         "at",
@@ -200,7 +200,7 @@ EMAILS = (
 _NAME = r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z])"
 LINKS = (
     make_pattern(
-        ":",
+        (":/", ": /", "[:]", "tel:", "sms:", "skype:", "callto:"),
         r"(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
         rf"(?:{_REST}+|\S+)"
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
@@ -222,7 +222,23 @@ LINKS = (
     make_pattern(
         tuple(
             f"{end}{slash}"
-            for end in "gg me ly com be to tv ee co io app gl cc link page".split()
+            for end in [
+                "gg",
+                "me",
+                "ly",
+                "com",
+                "be",
+                "to",
+                "tv",
+                "ee",
+                "co",
+                "io",
+                "app",
+                "gl",
+                "cc",
+                "link",
+                "page",
+            ]
             for slash in ("/", " /")
         ),
         r"(?<![\w.@\-])[\w\-]{1,20}(?: ?[.,·] ?| )(?P<ending>gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page)\s?/\s?"
