@@ -5,7 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, EMOJI, LETTERS, Span, make_pattern
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASCII,
+    CJK,
+    EMOJI,
+    LETTERS,
+    SOME_DIGITS,
+    Span,
+    make_pattern,
+)
 from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_word_lists, split_list
 
 _WORDS = read_word_lists()
@@ -307,7 +315,7 @@ ACCOUNTS = (
         _is_underscored,
     ),
     make_pattern(
-        tuple("0123456789"),
+        SOME_DIGITS,
         rf"(?<![{LETTERS}#.\-/$@])(?P<letters>[a-z]{{6,20}})(?P<figures>\d{{2,4}})(?![{LETTERS}\-]|\.\d)",
         _is_numbered_handle,
     ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, make_pattern
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, SOME_DIGITS, make_pattern
 
 _CAPITAL = "A-ZÄÖÜÁÉÍÓÚÑÅØÇ"
 _STREET = (
@@ -88,7 +88,7 @@ ADDRESSES = (
         r"\s*(?:nr\.?\s*)?\d{1,4}\s?[a-z]?(?![\w.:])(?:,?\s*(?:in\s+)?\d{5}\s+[^\W\d]+)?",
     ),
     make_pattern(
-        tuple("0123456789"),
+        SOME_DIGITS,
         rf"(?<![\w.,])\d{{5}}\s+(?-i:[{_CAPITAL}][a-zäöüß]+),?\s+(?-i:[{_CAPITAL}])[^\W\d]*(?:stra(?:ß|ss)e|str\."
         rf"|weg|platz|allee|gasse)\s*\d{{1,4}}",
     ),
@@ -178,7 +178,7 @@ ADDRESSES = (
         lambda match: any(map(str.isdigit, match.group())) or "///" in match.group(),
     ),
     make_pattern(
-        tuple("0123456789"),
+        SOME_DIGITS,
         r"(?<!\w)[A-Z]\d[A-Z] \d[A-Z]\d(?!\w)|(?<!\w)[A-Z][a-z]+(?: [A-Z][a-z]+)?,? (?:A[KLRZ]|C[AOT]|D[CE]|FL|GA"
         r"|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|PA|RI|S[CD]|T[NX]|UT|V[AT]|W[AIVY]) \d{5}(?:-\d{4})"
         r"?(?!\d)",
@@ -196,7 +196,7 @@ ADDRESSES = (
         lambda match: re.search(r"[市区町村県都府]|丁目|番地?\d", match.group()) is not None,
     ),
     make_pattern(
-        tuple("0123456789"),
+        SOME_DIGITS,
         r"[\u4e00-\u9fffヶケノ]{2,8}\s?\d{1,2}-\d{1,2}-\d{1,4}(?!\d)(?P<house>[\s　]*[\u3040-\u30ff\u4e00-\u9fff]"
         r"{2,10}\s?\d{1,4}(?:号室|号)?)?",
         lambda match: (
@@ -218,7 +218,7 @@ ADDRESSES = (
         lambda match: match["bare"] is None or _HOME_KO.search(match.string) is not None,
     ),
     make_pattern(
-        tuple("0123456789"),
+        SOME_DIGITS,
         rf"(?<![{ASCII}])(?-i:[A-Z]{{1,2}}\d[A-Z\d]? \d[A-BD-HJLNP-UW-Z]{{2}})(?![{ASCII}])",
     ),
 )

@@ -17,6 +17,8 @@ ASCII = "A-Za-z0-9_"
 LETTERS = f"{ASCII}\u00c0-\u04ff"
 """Of scripts that put spaces between words."""
 CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+SOME_DIGITS, MANY_DIGITS = "2", "6"
+"""Needles that stand for so many digits anywhere in a text."""
 EMOJI = "\u2190-\u2bff\u3030\U0001f000-\U0001faff"
 
 

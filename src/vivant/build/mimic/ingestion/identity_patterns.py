@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, make_pattern
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, MANY_DIGITS, SOME_DIGITS, make_pattern
 
 
 def _mixes_kinds(match: re.Match[str]) -> bool:
@@ -64,7 +64,7 @@ NUMBERS = (
         r"\d(?:[ \-.]?\d){7,18}(?!\d)",
     ),
     make_pattern(
-        tuple("0123456789"),
+        MANY_DIGITS,
         rf"(?<![{ASCII}])[A-Za-z]{{2}}\d{{2}}(?:[ \-.]?[A-Za-z0-9]{{4}}){{3,7}}(?:[ \-.]?[A-Za-z0-9]{{1,3}})?(?!["
         rf"{ASCII}])",
         lambda match: sum(map(str.isdigit, match.group())) >= 10,
@@ -114,17 +114,17 @@ NUMBERS = (
         lambda match: sum(map(str.isdigit, match.group())) >= 6 and not re.search(r"0000", match.group()),
     ),
     make_pattern(
-        tuple("0123456789"),
+        MANY_DIGITS,
         rf"(?<![{ASCII}.,#])\d(?:[ \-_]?[\dO]){{13,23}}(?![{ASCII}]|[.,]\d)",
         _is_long_number,
     ),
     make_pattern(
-        tuple("0123456789"),
+        MANY_DIGITS,
         r"(?<!\d)\d{6}-[1-4]\d{6}(?!\d)|(?<![\w.])\d{3}\.\d{3}\.\d{3}-\d{2}(?!\d)|(?<![\w-])\d{2}-\d{8}-\d(?![\w-"
         r"])|(?<![\w-])[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}(?!\w)",
     ),
     make_pattern(
-        tuple("0123456789"),
+        MANY_DIGITS,
         r"(?<![A-Za-z0-9_])(?:\d{8}-?[A-HJ-NP-TV-Z]|[XYZ]-?\d{7}-?[A-Z]|[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d|[A-ZÑ"
         r"&]{3,4}\d{6}[A-Z0-9]{3}|[A-Z]{2} ?\d\d ?\d\d ?\d\d ?[A-D]"
         r"|[A-Z]{5}\d{4}[A-Z]|[A-Z]\d{6}\(\d\)|[A-Z]{1,2}\d{7,9}|[A-Z]{2}\d{9}[A-Z]{2}|[ZREU]\d{12}|[A-Z]\d{3}[A-"
@@ -134,13 +134,13 @@ NUMBERS = (
     make_pattern(("記号", "番号"), r"記号\s*:?\s*\d{5}[\s、]*番号\s*:?\s*\d{5,8}"),
     make_pattern((".eth", ".sol", ".btc"), r"(?<![\w.])[a-z0-9\-_]{3,}\.(?:eth|sol|btc)(?!\w)"),
     make_pattern(
-        tuple("23456789"),
+        MANY_DIGITS,
         r"(?<!\w)[A-HJ-NPR-Z0-9]{17}(?!\w)",
         lambda match: 4 < sum(map(str.isdigit, match.group())) < 17,
         flags=0,
     ),
     make_pattern(
-        tuple("0123456789"),
+        MANY_DIGITS,
         r"(?<![\w\-])\d{3}-\d{2}-\d{4}(?![\w\-])|(?<![\w\-])\d{3}-\d{3}-\d{3}[ \-]\d\d(?![\w\-])",
     ),
     make_pattern(
@@ -151,7 +151,7 @@ NUMBERS = (
     make_pattern("0x", rf"(?<![{ASCII}])0x[0-9a-f]{{40}}(?![{ASCII}])"),
     make_pattern(("bc1", "ltc1"), rf"(?<![{ASCII}])(?:bc1|ltc1)[a-z0-9]{{25,60}}"),
     make_pattern(
-        tuple("123456789"),
+        SOME_DIGITS,
         rf"(?<![{ASCII}])[1-9A-HJ-NP-Za-km-z]{{26,48}}(?![{ASCII}])",
         _mixes_kinds,
         flags=0,
@@ -244,7 +244,7 @@ NUMBERS = (
 
 PLATES = (
     make_pattern(
-        tuple("0123456789"),
+        SOME_DIGITS,
         r"(?<!\w)[АВЕКМНОРСТУХABEKMHOPCTYX]\d{3}[АВЕКМНОРСТУХABEKMHOPCTYX]{2}\s?\d{2,3}(?!\w)"
         r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)|(?<!\w)[A-Z]{3}-\d{2,3}"
         r"-[A-Z0-9]{1,2}(?!\w)"

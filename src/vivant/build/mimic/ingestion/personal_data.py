@@ -22,7 +22,7 @@ from vivant.build.mimic.ingestion.account_patterns import (
     looks_telling,
 )
 from vivant.build.mimic.ingestion.address_patterns import ADDRESSES
-from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, Span
+from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, MANY_DIGITS, SOME_DIGITS, Span
 from vivant.build.mimic.ingestion.identity_patterns import NUMBERS, PLATES
 from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
 from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
@@ -74,7 +74,8 @@ _MENTION = _escape_for_arrow("[@＠﹫]")
 _STRUCTURES = tuple(
     _escape_for_arrow(pattern)
     for pattern in (
-        f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50-\u0e59]",
+        f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50"
+        f"-\u0e59]",
         r"[.．。｡][a-zA-Z\x{400}-\x{4ff}\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]{2}|://|%40|_|[@＠﹫]"
         r"[\s/:(\[]|[\pL\pN] ?[@＠﹫]",
         r"[\[(<{*\-/] ?(?i:at|a|dot|punkt|punto|точка|点|[.@＠])\s?[\])>}*\-/]|/(?:user|channel|c|@)/?\w|(?i:www|"
@@ -89,10 +90,13 @@ _STRUCTURES = tuple(
         SPREAD,
         r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ва"
         r"ша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|c"
-        r"redits?:?|cheers),? (?:\pL+ ){0,2}\p{Lu}[\pL'’\-]+ \p{Lu}[\pL]+[^\pL]?",
-        r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) \p{Lu}\p{Ll}{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) \pL{3,} \pL{4,}(?"
-        r":$|[^\pL])|\p{Lu}\pL+ \p{Lu}\pL+ here",
-        rf"(?i:(?:^|[^\pL])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六七八九幺"
+        r"redits?:?|cheers),? (?:[A-Za-zÀ-ɏЀ-ӿ]+ ){0,2}[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏѐ-ӿЀ-я'’\-]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-z"
+        r"À-ɏЀ-ӿ]+[^A-Za-zÀ-ɏЀ-ӿ]?",
+        r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) [A-ZÀ-ÞĀ-ɏЀ-Я][a-zß-ɏа-ӿ]{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) [A-Z"
+        r"a-zÀ-ɏЀ-ӿ]{3,} [A-Za-zÀ-ɏЀ-ӿ]{4,}(?"
+        r":$|[^A-Za-zÀ-ɏЀ-ӿ])|[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏЀ-ӿ]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏЀ-ӿ]+ here",
+        rf"(?i:(?:^|[^A-Za-zÀ-ɏЀ-ӿ])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六"
+        rf"七八九幺"
         rf"공영일이삼사오육칠팔구]{{4}}|(?:ゼロ|ぜろ|きゅう|はち|れい)(?:ゼロ|いち|に|さん|よん|ご|ろく|なな|はち"
         rf"|きゅう)",
     )
@@ -371,11 +375,9 @@ def _run_finders(
     shadow: str, needles: list[str], words: dict[str, list[int]], signs: dict[str, list[int]]
 ) -> list[Span]:
     finders = {number for needle in set(needles) for number in words[needle]}
-    present = set(shadow)
+    present = {sign for sign in set(shadow) if not sign.isdecimal()}
+    digits = len(_DIGIT.findall(shadow))
+    present.update(sign for sign in (SOME_DIGITS, MANY_DIGITS) if digits >= int(sign))
     for sign in signs.keys() & present:
-        if not sign.isdecimal():
-            finders.update(signs[sign])
-    if len(_DIGIT.findall(shadow)) > 1:
-        for sign in signs.keys() & present:
-            finders.update(signs[sign])
+        finders.update(signs[sign])
     return [span for number in sorted(finders) for span in _FINDERS[number][1](shadow)]

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, EMOJI, Span
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, EMOJI, MANY_DIGITS, Span
 from vivant.build.mimic.ingestion.word_lists import join_words, read_word_lists, split_list
 from vivant.core.errors import UsageError
 
@@ -20,7 +20,7 @@ FIGURES = "|".join(sorted(_FIGURES, key=lambda word: (-len(word), word)))
 _CJK_NEEDLES = "〇零○一二三四五六七八九幺공영일이삼사오육칠팔구"
 FIGURE_NEEDLES = (
     *(word for word in _FIGURES if len(word) > 2),
-    *"0123456789",
+    MANY_DIGITS,
     *_CJK_NEEDLES,
     "ゼロ",
     "ぜろ",
