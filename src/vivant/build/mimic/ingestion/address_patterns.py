@@ -72,7 +72,7 @@ ADDRESSES = (
             "mews",
             "hill",
         ),
-        rf"(?<![\w.,:])\d{{1,5}}[a-z]?,?\s+(?:(?-i:[NSEW])\.?\s+|north\s+|south\s+|east\s+|west\s+)?(?:"
+        rf"(?<!\w)(?<!\d[.,:])\d{{1,5}}[a-z]?,?\s+(?:(?-i:[NSEW])\.?\s+|north\s+|south\s+|east\s+|west\s+)?(?:"
         rf"(?-i:(?:[{_CAPITAL}0-9][\w'.\-]+\s+){{1,3}}){_STREET}"
         rf"|(?:[a-z][\w'\-]+\s+){{1,2}}(?:street|avenue|boulevard|blvd|ave|crescent|terrace)"
         rf"|(?:[a-z][\w'\-]+\s+){{1,2}}(?:road|rd|lane|ln|drive|court|st)(?=\s*(?:,|$|\.|apt|unit|!)))(?!\w)"

@@ -104,7 +104,8 @@ _STRUCTURES = tuple(
 _BESIDE_DIGITS = tuple(
     _escape_for_arrow(pattern)
     for pattern in (
-        r"(?:[0-9][^0-9a-zA-Z\n]*){6}|[0-9a-fA-F]:[0-9a-fA-F:]{4}|[OolI]\p{Nd}|\p{Nd}[OolI]",
+        r"[\x{4e00}-\x{9fff}][A-Z][·\s]?[A-Z0-9]{5}|(?:[0-9][^0-9a-zA-Z\n]*){6}|[0-9a-fA-F]:[0-9a-fA-F:]{4}|[OolI"
+        r"]\p{Nd}|\p{Nd}[OolI]",
         r"[a-zA-Z]{6}\p{Nd}\p{Nd}|#\p{Nd}{4}|[A-Z]\p{Nd}\p{Nd}|[A-Z]-[A-Z]{0,2} ?\p{Nd}|\p{Nd}-[A-Z]|\p{Nd}{4} ?["
         r"A-Z]{3}|[А-Я]\p{Nd}{3}|[1-9A-HJ-NP-Za-km-z]{26}|\p{Nd}°|\p{Nd}\.\p{Nd}{3}|\p{Nd}-\p{Nd}+-\p{Nd}|\p{Nd}["
         r".:]\p{Nd}+[.:]\p{Nd}+[.:]|[A-Za-z]\p{Nd}{5}",
