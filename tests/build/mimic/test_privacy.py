@@ -17,7 +17,7 @@ from vivant.benchmarks.mimic.format import iter_items
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.ingestion.people import NameBook, fold_name
-from vivant.build.mimic.ingestion.personal_data import is_phone_number
+from vivant.build.mimic.ingestion.phone_numbers import is_phone_number
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.privacy_audit import audit_privacy
 from vivant.build.mimic.ingestion.text_forms import ENTITY, INVISIBLE, clean_text
@@ -37,7 +37,7 @@ def read_texts(work: Path) -> dict[str, str]:
 
 def test_planted_data_are_masked_and_clean_texts_left_alone() -> None:
     report = audit_privacy(IngestSettings())
-    assert len(report.languages) == 6 and len(report.planted) == 6
+    assert len(report.languages) == 6 and len(report.planted) == 8
     assert {kind: share for kind, share in report.masked.items() if share < 0.99} == {}, report.examples
     assert {name: share for name, share in report.languages.items() if share < 0.99} == {}, report.examples
     assert report.touched <= 0.005, report.examples
@@ -148,6 +148,38 @@ def test_names_of_all_people_leave_all_texts() -> None:
         "my wanderlust, Ana",
         "war da",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("羽毛笔先生", "谢谢羽毛笔先生的视频", "谢谢的视频"),
+        ("Quillfeather", "quillfeatherさんすごい", "さんすごい"),
+        ("Перолист", "вместе с Перолистом", "вместе с"),
+        ("Marta Walks", "M a r t a W a l k s was here", "was here"),
+        ("Marta Walks", "𝗠𝗮𝗿𝘁𝗮 𝗪𝗮𝗹𝗸𝘀 was here", "was here"),
+        ("Sunny", "what a sunny day", "what a sunny day"),
+        ("하늘", "오늘 하늘 진짜 예쁘다", "오늘 하늘 진짜 예쁘다"),
+    ],
+)
+def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected: str) -> None:
+    assert NameBook([fold_name(name)]).clean(pa.array([text])).to_pylist() == [expected]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "this is New York, I love it",
+        "it's raining men",
+        "insta worthy, snap out of it",
+        "21 Jump Street was better",
+        "I was born in 1999",
+        "IMG_0493.MOV is the file",
+        "me at 3 am: 2147483647 views",
+    ],
+)
+def test_texts_that_mislead_stay(text: str) -> None:
+    assert Anonymiser(b"s" * 32).texts([text]).to_pylist() == [text]
 
 
 def test_an_api_answer_loses_the_names_it_brings(tmp_path: Path) -> None:

@@ -1,74 +1,65 @@
 """Where in a text personal data stand: e-mail and web addresses, telephone and other numbers, accounts, mentions.
 
-The patterns run over the folded text (see `text_forms`), so each is written for plain characters alone. Telephone
-numbers are proposed by their shape here and judged by the library `phonenumbers`.
+Three sieves, each finer and dearer: `find_suspects` looks through a column of texts at once, `find_contacts` looks for
+the needles of all patterns together, and then only the patterns whose needle is there run, over the folded text (see
+`text_forms`), so that each is written for plain characters alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from typing import TYPE_CHECKING
 
-from vivant.build.mimic.ingestion.contact_patterns import (
-    AT_WORDS,
-    CONTACTS,
-    DOT,
-    PROVIDERS,
-    SERVICE_ACCOUNTS,
-    SERVICES,
-    TELLING,
-    names_service,
-)
-from vivant.build.mimic.ingestion.text_forms import CONTROL, ENTITY, INVISIBLE
-from vivant.core.errors import UsageError
+import pyarrow as pa
+import pyarrow.compute as pc
 
-Span = tuple[int, int]
+from vivant.build.mimic.ingestion.account_patterns import (
+    ACCOUNTS,
+    SERVICE_NEEDLES,
+    find_service_accounts,
+    looks_telling,
+)
+from vivant.build.mimic.ingestion.address_patterns import ADDRESSES
+from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, MANY_DIGITS, SOME_DIGITS, Span
+from vivant.build.mimic.ingestion.identity_patterns import NUMBERS, PLATES
+from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
+from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
+from vivant.build.mimic.ingestion.self_patterns import SAID
+from vivant.build.mimic.ingestion.text_forms import (
+    CONTROL,
+    ENTITY,
+    FOLDABLE,
+    INVISIBLE,
+    SPREAD,
+    collapse_spread,
+)
+from vivant.build.mimic.ingestion.web_patterns import EMAILS, LINKS
+from vivant.build.mimic.ingestion.word_lists import is_word
 
-_ASCII = "A-Za-z0-9_"
-_MENTION = "|".join(
-    (
-        r"(?<![A-Za-z0-9_@])@+(?!(?:everyone|here|channel|all|me|you|us|them)\b)(?=[_.·\-]*[^\W_])[\w.·\-]*\w",
-        rf"(?<![\w@:\-])@\s+(?!\d){TELLING}",
-    )
-)
-_FIGURES = (
-    "zero|oh|one|two|three|four|five|six|seven|eight|nine|null|eins|zwei|drei|vier|fünf|sechs|sieben|acht|neun|cero|uno|"
-    "dos|tres|cuatro|cinco|seis|siete|ocho|nueve|ноль|один|два|три|четыре|пять|шесть|семь|восемь|девять"
-)
-_SPELLED = re.compile(rf"(?<!\w)(?:(?:{_FIGURES})(?!\w)[\s,.\-]*){{7,}}", re.IGNORECASE)
-_FIGURE_WORDS = tuple(_FIGURES.split("|"))
-_SPELLED_IN_CJK = re.compile(
-    r"[공영일이삼사오육칠팔구]{3}[\s\-]?[공영일이삼사오육칠팔구]{3,4}[\s\-]?[공영일이삼사오육칠팔구]{4}"
-    r"|[一幺][三四五六七八九][〇零一二三四五六七八九幺]{9}"
-)
-_MIXED = re.compile(rf"(?<!\w)(?:(?:{_FIGURES}|\d{{1,4}})(?!\w)[\s,.\-]*){{4,}}", re.IGNORECASE)
-"""Digits in words and in figures."""
-_ASKED_AFTER = re.compile(r"\W{0,3}(?:whats?app|微信同号|同号|wa\b|ватсап|вотсап)", re.IGNORECASE)
-_COUNTED = re.compile(
-    r"(?:zero|cero|null|ноль)?[\s,.\-]*(?:one\W+two\W+three|eins\W+zwei\W+drei|uno\W+dos\W+tres|один\W+два\W+три)",
+if TYPE_CHECKING:
+    import polars as pl
+
+Finder = Callable[[str], Iterator[Span]]
+_MENTIONS = re.compile(
+    r"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:everyone|here|channel|all|me|you|us|them|todos|alle|все|всех|所有人"
+    r"|全体成员|大家|みんな|모두)\b)"
+    r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
+    rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
+    rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})",
     re.IGNORECASE,
 )
-_DIGITS = re.compile(
-    rf"(?<![{_ASCII}$€£¥#%])(?<!\d[.,:/\-])(?:\+ ?|00)?[(\[]?[\dOo]"
-    rf"(?:[\s().\-/·*\]\[_~ー•|]{{0,3}}[\dOo]){{6,17}}(?![{_ASCII}%°]|[.,:]\d)"
+_DIGIT = re.compile(r"\d")
+_FINDERS: tuple[tuple[tuple[str, ...], Finder], ...] = (
+    *(
+        (contact.needles, contact.find)
+        for contact in (*EMAILS, *LINKS, *ACCOUNTS, *NUMBERS, *PLATES, *ADDRESSES, *SAID)
+    ),
+    (SERVICE_NEEDLES, find_service_accounts),
+    (FIGURE_NEEDLES, find_phone_numbers),
+    (CUES, find_introductions),
 )
-_ASKED = re.compile(
-    r"(?:tel[eé]?fono|tel|phone|call|text|whats?app|wasap|wsp|wa|zap|numbers?|nummer|n[uú]mero|num|cell?|mobile?|handy|ruf|anruf|"
-    r"ll[aá]ma(?:me)?|m[oó]vil|contact|тел|звоните|звони|номер|ватсап|电话|手机号?|同号|電話|携帯|전화|번호)"
-    r"\W{0,4}(?:me\W|us\W|at\W|on\W|:|is\W|ist\W|es\W|an\W|al\W|unter\W)?\W{0,3}$",
-    re.IGNORECASE,
-)
-_REGIONS = ("US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "JP", "ID")
-"""Where people write numbers without a leading zero or plus; numbers with one are taken by their length."""
-
-_MENTIONS = re.compile(_MENTION, re.IGNORECASE)
-_ANY_DIGIT = re.compile(r"\d")
-_FEWEST_DIGITS = 7
-_FEWEST_WORDS = 3
-_COUNTING = "012345678910111213"
-ODD = f"[{CONTROL}]|[{INVISIBLE}]|{ENTITY}|<[bB][rR]|\u00a0"
-"""What only `clean_text` changes."""
 
 
 def _escape_for_arrow(pattern: str) -> str:
@@ -77,158 +68,317 @@ def _escape_for_arrow(pattern: str) -> str:
     )
 
 
-ARROW_MENTION = _escape_for_arrow("[@＠﹫]")
-_DIGIT = r"[\p{Nd}\x{2460}-\x{2468}\x{2776}-\x{277e}Oo]"
-ARROW_SUSPECT = _escape_for_arrow(
-    f"{ODD}|:\\s?/\\s?/|[wW]{{3}}\\.|[.．。｡][a-zA-Z\u0400-\u04ff\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3]{{2}}"
-    r"| [.,] ?[cnori]"
-    rf"|(?:{_DIGIT}\pM*[\s\x{{3000}}().\-/·‐-―*\[\]（）．／－−_~ー•|]{{0,3}}){{7}}|\p{{Nd}}\pM*\x{{20e3}}|#\p{{Nd}}{{4}}"
-    r"|\p{Nd}\.\p{Nd}+\.\p{Nd}+\.|[0-9a-fA-F]:[0-9a-fA-F:]{6}|\p{Nd}\s?°\s?\p{Nd}|[13][a-km-zA-HJ-NP-Z1-9]{25}"
-    r"|[\pL\pN][@＠﹫]|[\pL\pN] [@＠﹫] |\$[a-zA-Z]|%40|[uU]/\w|/user/|/channel/|<@|👻"
-    r"|(?i:me on x|[➕+]v|\bi g\b|www |,com|[•·]com|sw-\d|uid)"
-    r"|[a-zA-Z0-9]_[a-zA-Z0-9]|-at-|[\pL\pN][#★☆◎●*■□◆◇▲△][\pL\pN\-]+\."
-    r"|[\x{1d400}-\x{1d7ff}\x{24b6}-\x{24e9}]"
-    rf"|(?i:\b(?:tel|sms|callto|skype):|[\[({{*_<]\s*(?:{AT_WORDS}|at|a|{DOT}|[.@])\s*[\])}}*_>]|\s{DOT}\s)"
-    r"|(?i:[点점ト]\s?(?:com|cn|net|org))"
-    rf"|(?i:(?:{AT_WORDS})\s*[\pL\pN_\-]+\.)"
-    rf"|(?i:(?:^|[^a-z0-9_])(?:{SERVICES}|e-?mail|mail|почта|邮箱|メール|메일|correo|加\s*v|line|扣扣|企鹅)"
-    r"(?:[^a-z\x{c0}-\x{4ff}]|$|id|のid))|(?:^|\s)OF\s|wxid_"
-    rf"|加[qQ]|[qQ]群|(?i:(?:(?:{_FIGURES})[\s,.\-]+){{3}})|[공영일이삼사오육칠팔구]{{3}}|[一幺][三四五六七八九][〇零一二三四五六七八九幺]{{4}}"
-    r"|(?:微信|v信|V信|抖音|快手|小红书|微博|インスタ|ツイッター|ライン|카톡|인스타|인스타그램|加微|カカオ)[号码idIDのは:：→\s]{0,5}[A-Za-z0-9]"
-    rf"|(?i:\s(?:{PROVIDERS})\s)"
-    r"|[A-Z]{2}\d\d ?[A-Z0-9]{4}|0x[0-9a-fA-F]{40}|bc1[a-z0-9]{25}|\d\.\d{4,}\s*[,;]"
+ODD = f"[{CONTROL}]|[{INVISIBLE}]|{ENTITY}|<[bB][rR]|\u00a0"
+"""What only `clean_text` changes."""
+_MENTION = _escape_for_arrow("[@＠﹫]")
+_STRUCTURES = tuple(
+    _escape_for_arrow(pattern)
+    for pattern in (
+        f"{ODD}|{FOLDABLE.pattern}|[\u20e3\u2776-\u2793\u0660-\u0669\u06f0-\u06f9\u0966-\u096f\u09e6-\u09ef\u0e50"
+        f"-\u0e59]",
+        r"[.．。｡][a-zA-Z\x{400}-\x{4ff}\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]{2}|://|%40|_|[@＠﹫]"
+        r"[\s/:(\[]|[\pL\pN] ?[@＠﹫]",
+        r"[\[(<{*\-/] ?(?i:at|a|dot|punkt|punto|точка|点|[.@＠])\s?[\])>}*\-/]|/(?:user|channel|c|@)/?\w|(?i:www|"
+        r"http)[ .:/]|[ \w](?:点|점|ドット) ?(?:com|cn|net|org)| [.,] ?(?:com|net|org|ru|[a-z]{2,4}(?:$|[\s/]))|["
+        r"•·,*](?:com|net|org|ru)|LINE[^a-zA-Z ]|(?i:\w\s?(?:dot|d0t|punkt|punto|ponto|точка|тчк|점|どっと|ドット"
+        r")\s(?:com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|de|es|cn|jp|xyz|app|ly|lol|icu|me|co|[a-z]{2,6}/))",
+        r"\$[a-zA-Z]{2}|\b[uU]/\w|<@|xX|OF [a-z]|AT[a-z]|AT ",
+        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|лс|тг|вк|id|v|q)\s?[^\sa-zA-"
+        r"Z\pM.,!?'’)\x{a0}-\x{24f}]",
+        r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|тг|вк|insta|snap|q|psn|mail)"
+        r" [A-Za-z0-9]+",
+        SPREAD,
+        r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ва"
+        r"ша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|c"
+        r"redits?:?|cheers),? (?:[A-Za-zÀ-ɏЀ-ӿ]+ ){0,2}[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏѐ-ӿЀ-я'’\-]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-z"
+        r"À-ɏЀ-ӿ]+[^A-Za-zÀ-ɏЀ-ӿ]?",
+        r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) [A-ZÀ-ÞĀ-ɏЀ-Я][a-zß-ɏа-ӿ]{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) [A-Z"
+        r"a-zÀ-ɏЀ-ӿ]{3,} [A-Za-zÀ-ɏЀ-ӿ]{4,}(?"
+        r":$|[^A-Za-zÀ-ɏЀ-ӿ])|[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏЀ-ӿ]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏЀ-ӿ]+ here",
+        rf"(?i:(?:^|[^A-Za-zÀ-ɏЀ-ӿ])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六"
+        rf"七八九幺"
+        rf"공영일이삼사오육칠팔구]{{4}}|(?:ゼロ|ぜろ|きゅう|はち|れい)(?:ゼロ|いち|に|さん|よん|ご|ろく|なな|はち"
+        rf"|きゅう)",
+    )
 )
-"""What is worth a closer look, in RE2's dialect: everything but plain mentions contains one of these."""
+_BESIDE_DIGITS = tuple(
+    _escape_for_arrow(pattern)
+    for pattern in (
+        r"[\x{4e00}-\x{9fff}][A-Z][·\s]?[A-Z0-9]{5}|(?:[0-9][^0-9a-zA-Z\n]*){6}|[0-9a-fA-F]:[0-9a-fA-F:]{4}|[OolI"
+        r"]\p{Nd}|\p{Nd}[OolI]",
+        r"[a-zA-Z]{6}\p{Nd}\p{Nd}|#\p{Nd}{4}|[A-Z]\p{Nd}\p{Nd}|[A-Z]-[A-Z]{0,2} ?\p{Nd}|\p{Nd}-[A-Z]|\p{Nd}{4} ?["
+        r"A-Z]{3}|[А-Я]\p{Nd}{3}|[1-9A-HJ-NP-Za-km-z]{26}|\p{Nd}°|\p{Nd}\.\p{Nd}{3}|\p{Nd}-\p{Nd}+-\p{Nd}|\p{Nd}["
+        r".:]\p{Nd}+[.:]\p{Nd}+[.:]|[A-Za-z]\p{Nd}{5}",
+        r"\p{Nd}[a-zA-Z]?,? (?:\S+ ){1,4}(?i:street|st|ave|avenue|boulevard|blvd|road|rd|lane|ln|drive|dr|court|c"
+        r"t|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|"
+        r"hill)(?:[^\pL]|$)",
+        r"(?i:stra(?:ß|ss)e|str|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig)\.? ?(?:nr)?[. ]*\p{Nd}|(?i:"
+        r"\b(?:av|c/|cra|calle|ул|пр|пер|д|дом|кв))[. ]",
+    )
+)
+
+
+@cache
+def _list_needles() -> tuple[list[str], list[str], dict[str, list[int]], dict[str, list[int]]]:
+    """Cues of a column, cues beside a digit, and which finders a needle or a single sign calls."""
+    words: dict[str, list[int]] = {}
+    signs: dict[str, list[int]] = {}
+    for number, (needles, _) in enumerate(_FINDERS):
+        for needle in needles:
+            (words if len(needle) > 1 or not needle.isascii() else signs).setdefault(
+                needle.lower(), []
+            ).append(number)
+    generic = {needle.lower() for needle in (*FIGURE_NEEDLES, *_GENERIC)}
+    digits = {needle for pattern in (*ADDRESSES, *PLATES, *NUMBERS, *SAID) for needle in pattern.needles}
+    used = [word for word in words if word not in generic and len(word) > 2 - (not word.isascii())]
+    tight = [word for word in used if word not in digits or word in _SCHOOLS]
+    beside = [word for word in used if word in digits]
+    return tight, beside, words, signs
+
+
+_SCHOOLS = frozenset(
+    (
+        "go to",
+        "attend",
+        "student at",
+        "gehe auf",
+        "gehe in",
+        "estudio en",
+        "voy a",
+        "учусь в",
+        "хожу в",
+        "상학교",
+        "학교",
+        "中学校",
+        "小学校",
+        "高校",
+        "上学",
+        "通",
+        "读",
+    )
+)
+_GENERIC = (
+    *(
+        "i'm",
+        "i’m",
+        "im ",
+        "i am",
+        "this is",
+        "it's",
+        "it’s",
+        "its ",
+        "me, ",
+        "myself",
+        "love",
+        "yours",
+        "thank",
+        "boy ",
+        "girl ",
+        "host ",
+        "friend ",
+        "man ",
+        "here",
+        "call",
+        "credit",
+        "cheers",
+        "att",
+        "aqu",
+        "habla",
+        "escribe",
+    ),
+    *(
+        "hier ",
+        "lg ",
+        "vg ",
+        "euer",
+        "eure",
+        "grüße",
+        "gruß",
+        "ich bin",
+        "soy ",
+        "gracias",
+        "saludos",
+        "я ",
+        "это ",
+        "пишет",
+        "ваш",
+        "твой",
+        "твоя",
+        "автор",
+        "спасибо",
+        "llam",
+        "です",
+        "入",
+        "より",
+        "来了",
+        "라고",
+        "인데",
+        "저 ",
+        "본인",
+    ),
+    *(
+        "http",
+        "www",
+        "dot",
+        "point",
+        "period",
+        "add",
+        "add me",
+        "follow",
+        "search",
+        "busca",
+        "list",
+        "web",
+        "live",
+        "of ",
+        "of",
+        "id",
+        "i g",
+        "i.g",
+        "ät",
+        "aet",
+        "line",
+        "message",
+        "signal",
+        "epic",
+        "league",
+        "switch code",
+        "rd",
+        "st",
+    ),
+    *(
+        "inst",
+        "disc",
+        "116",
+        "163",
+        "126",
+        "bk",
+        "pm",
+        "daum",
+        "terra",
+        "inbox",
+        "docomo",
+        "mail",
+        "folg",
+        "adde",
+        "dm ",
+        "on x:",
+        "+",
+        "加",
+        "点",
+        "点 ",
+        "dot ",
+        "punto ",
+        "ponto ",
+        "point ",
+        "punkt ",
+        "точка ",
+        "period ",
+        "тчк ",
+        "점 ",
+    ),
+    *(
+        "ave",
+        "road",
+        "lane",
+        "drive",
+        "court",
+        "place",
+        "close",
+        "row",
+        "hill",
+        "grove",
+        "way",
+        "str",
+        "weg",
+        "ring",
+        "damm",
+        "ufer",
+        "nie",
+        "pass",
+        "pan ",
+        "ship",
+        "send",
+        "bank",
+        "alias",
+        "circle",
+        "box",
+        "visa",
+        "card",
+        "stra",
+        "steig",
+        "driver",
+        "live at",
+    ),
+    *(f"{word}{end}" for word in ("t", "t ", "@", "@ ", "a") for end in ")]}>*_-/|»\"'"),
+)
+"""Needles that everyday texts hold: for those, a column's structures are looked for instead."""
+
+
+def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Which texts of a column are worth a closer look, and which hold mentions and nothing else."""
+    import polars as pl
+
+    tight, beside, _, _ = _list_needles()
+    suspect = pc.match_substring_regex(column, _STRUCTURES[0])
+    for pattern in _STRUCTURES[1:]:
+        suspect = pc.or_(suspect, pc.match_substring_regex(column, pattern))
+    lower = pl.Series(pl.from_arrow(pc.utf8_lower(column)))
+    suspect = pc.or_(suspect, _to_arrow(lower.str.contains_any(tight)))
+    rows = pc.indices_nonzero(pc.and_not(pc.match_substring_regex(column, r"\p{Nd}"), suspect))
+    figured = column.take(rows)
+    found = _to_arrow(lower.gather(rows.to_numpy()).str.contains_any(beside))
+    for pattern in _BESIDE_DIGITS:
+        found = pc.or_(found, pc.match_substring_regex(figured, pattern))
+    more = pc.is_in(pa.array(range(len(column)), pa.uint64()), value_set=rows.filter(found))
+    suspect = pc.or_(suspect, more)
+    return suspect, pc.and_not(pc.match_substring_regex(column, _MENTION), suspect)
+
+
+def _to_arrow(series: pl.Series) -> pa.Array:
+    return series.to_arrow().cast(pa.bool_())
 
 
 def find_mentions(shadow: str) -> Iterator[Span]:
     """Mentions by @, in a folded text."""
-    first = shadow.find("@")
-    if first >= 0:
-        for match in _MENTIONS.finditer(shadow, first):
+    if "@" not in shadow and "at" not in shadow.lower():
+        return
+    for match in _MENTIONS.finditer(shadow):
+        apart = match["apart"] or match["bracketed"]
+        if apart is None or looks_telling(apart) or (apart.isascii() and not is_word(apart)):
             yield match.span()
 
 
-def find_contacts(shadow: str) -> Iterator[Span]:
-    """E-mail and web addresses, accounts, telephone numbers and other numbers of a person, in a folded text."""
-    lower = shadow.lower()
-    same = len(lower) == len(shadow)
-    for contact in CONTACTS:
-        start = contact.find_start(lower)
-        if start < 0:
-            continue
-        for match in contact.pattern.finditer(shadow, start if same else 0):
-            if contact.check is None or contact.check(match):
-                yield match.span()
-    if names_service(lower):
-        for contact in SERVICE_ACCOUNTS:
-            for match in contact.pattern.finditer(shadow):
-                yield match.span()
-    if len(_ANY_DIGIT.findall(shadow)) >= _FEWEST_DIGITS:
-        for match in _DIGITS.finditer(shadow):
-            asked = _ASKED.search(shadow[: match.start()][-24:]) or _ASKED_AFTER.match(shadow, match.end())
-            if is_phone_number(match.group(), asked=asked is not None):
-                yield match.span()
-            elif is_phone_number(first := match.group().split()[0]):  # a date or a count stands after it
-                yield match.start(), match.start() + len(first)
-    words = sum(map(lower.count, _FIGURE_WORDS))
-    if words >= _FEWEST_DIGITS:
-        for match in _SPELLED.finditer(shadow):
-            if not _COUNTED.match(match.group()):
-                yield match.span()
-    elif words >= _FEWEST_WORDS:
-        for match in _MIXED.finditer(shadow):
-            if _counts_as_mixed(match.group()):
-                yield match.span()
-    if not shadow.isascii():
-        for match in _SPELLED_IN_CJK.finditer(shadow):
-            yield match.span()
+def find_contacts(shadows: Sequence[str]) -> Iterator[list[Span]]:
+    """E-mail and web addresses, accounts, telephone numbers and other data of a person, for each folded text."""
+    import polars as pl
+
+    _, _, words, signs = _list_needles()
+    spread = [collapse_spread(shadow) for shadow in shadows]
+    both = [*shadows, *(found[0] for found in spread if found)]
+    lower = pl.Series(both, dtype=pl.String).str.to_lowercase()
+    spans = [
+        _run_finders(shadow, needles, words, signs)
+        for shadow, needles in zip(
+            both, lower.str.extract_many(list(words), overlapping=True).to_list(), strict=True
+        )
+    ]
+    more = iter(spans[len(shadows) :])
+    for found, collapsed in zip(spans, spread, strict=False):
+        if collapsed is None:
+            yield found
+        else:
+            places = collapsed[1]
+            yield found + [(places[start], places[end - 1] + 1) for start, end in next(more)]
 
 
-def _counts_as_mixed(written: str) -> bool:
-    """Whether some digits are in words and, with the others, there are enough for a number."""
-    parts = re.findall(r"\w+", written)
-    words = [part for part in parts if not part.isdecimal()]
-    digits = sum(len(part) for part in parts if part.isdecimal())
-    return len(words) >= _FEWEST_WORDS and digits >= _FEWEST_WORDS and len(words) + digits >= _FEWEST_DIGITS
-
-
-def is_phone_number(written: str, *, asked: bool = False) -> bool:
-    """Whether digits as written are a telephone or card number and not a count, a date or a list of years.
-
-    `asked`: the words before them speak of a number to call, so that short ones count as well.
-    """
-    if sum(character.isdigit() for character in written) < _FEWEST_DIGITS:
-        return False
-    plain = re.sub(r"[Oo]", "0", written).strip()
-    groups = re.findall(r"\d+", plain)
-    digits = "".join(groups)
-    if plain.startswith("+"):
-        return 7 <= len(digits) <= 16
-    if len(digits) >= 13 and _has_check_digit(digits) and not _are_years(groups):
-        return True
-    if _is_count_or_date(plain, groups, digits, asked):
-        return False
-    if asked:
-        return len(digits) <= 16
-    if digits.startswith("0") and 9 <= len(digits) <= (17 if digits.startswith("00") else 14):
-        return True
-    return 9 <= len(digits) <= 13 and any(test(digits) for test in _get_judges())
-
-
-def _is_count_or_date(plain: str, groups: list[str], digits: str, asked: bool) -> bool:
-    if re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+|\d+\.\d+", plain) or digits.endswith("00000"):
-        return True
-    if _are_years(groups):
-        return True
-    grouped = (asked and len(groups) > 1) or [len(group) for group in groups] == [5, 5]  # in fives: India
-    if (digits in _COUNTING or digits in _COUNTING[::-1]) and not grouped:
-        return True
-    if re.match(r"(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:[0-2]?\d|3[01])(?!\d)", plain):
-        return True
-    if re.match(r"(?:[0-2]?\d|3[01])[-/.](?:[0-2]?\d|3[01])[-/.](?:19|20)\d\d(?!\d)", plain):
-        return True
-    if len(set(digits)) <= 2 and len(groups) == 1:
-        return True
-    if {len(group) for group in groups} == {1, 2} and re.fullmatch(r"[\d\s,]+", plain):
-        return True  # a list of small numbers
-    steps = {int(after) - int(before) for before, after in pairwise(groups)}
-    return len(groups) > 3 and len(steps) == 1
-
-
-def _are_years(groups: list[str]) -> bool:
-    return len(groups) > 1 and all(re.fullmatch(r"(?:1[5-9]|20|21)\d\d", group) for group in groups)
-
-
-def _has_check_digit(digits: str) -> bool:
-    """Luhn's test, which card numbers pass."""
-    if len(digits) > 19 or len(set(digits)) < 2:
-        return False
-    doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
-    return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
-
-
-_judges: list[Callable[[str], bool]] = []
-
-
-def _get_judges() -> list[Callable[[str], bool]]:
-    """One function per region that knows its numbers; loaded when the first number is met."""
-    if not _judges:
-        try:
-            import phonenumbers
-        except ImportError as error:
-            raise UsageError(
-                "Telephone numbers are found with the package phonenumbers: pip install 'vivant[pipeline]'"
-            ) from error
-
-        def make_judge(region: str) -> Callable[[str], bool]:
-            def judge(digits: str) -> bool:
-                try:
-                    return bool(phonenumbers.is_valid_number(phonenumbers.parse(digits, region)))
-                except phonenumbers.NumberParseException:
-                    return False
-
-            return judge
-
-        _judges.extend(make_judge(region) for region in _REGIONS)
-    return _judges
+def _run_finders(
+    shadow: str, needles: list[str], words: dict[str, list[int]], signs: dict[str, list[int]]
+) -> list[Span]:
+    finders = {number for needle in set(needles) for number in words[needle]}
+    present = {sign for sign in set(shadow) if not sign.isdecimal()}
+    digits = len(_DIGIT.findall(shadow))
+    present.update(sign for sign in (SOME_DIGITS, MANY_DIGITS) if digits >= int(sign))
+    for sign in signs.keys() & present:
+        finders.update(signs[sign])
+    return [span for number in sorted(finders) for span in _FINDERS[number][1](shadow)]

@@ -11,19 +11,16 @@ import hashlib
 import os
 import secrets
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from vivant.build.mimic.ingestion.personal_data import (
-    ARROW_MENTION,
-    ARROW_SUSPECT,
-    find_contacts,
-    find_mentions,
-)
+from vivant.build.mimic.ingestion.contact_patterns import Span
+from vivant.build.mimic.ingestion.personal_data import find_contacts, find_mentions, find_suspects
 from vivant.build.mimic.ingestion.text_forms import FOLDABLE, clean_text, fold_text, squeeze_spaces
 from vivant.core.errors import unknown_name_error
 
@@ -90,16 +87,24 @@ class Anonymiser:
     def _hash(self, text: str) -> str:
         return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._salt, digest_size=16).hexdigest()
 
-    def text(self, text: str, *, contacts: bool = True) -> str:
-        """One text without mentions, accounts, links, addresses, telephone numbers and what cannot be seen.
+    def text(self, text: str) -> str:
+        """One text without mentions, accounts, links, addresses, telephone numbers and what cannot be seen."""
+        return self._clean([text])[0]
 
-        `contacts`: False where only mentions can be in it, which is quicker.
-        """
-        text = clean_text(text)
-        shadow, places = fold_text(text)
-        spans: list[tuple[int, int, str]] = []
+    def _clean(self, texts: Sequence[str], *, contacts: bool = True) -> list[str]:
+        """The same for several; `contacts`: False where only mentions can be in them, which is quicker."""
+        cleaned = [clean_text(text) for text in texts]
+        folded = [fold_text(text) for text in cleaned]
+        found: Iterable[list[Span]] = repeat([])
         if contacts and self._links == "remove":
-            spans += [(start, end, "") for start, end in find_contacts(shadow)]
+            found = find_contacts([shadow for shadow, _ in folded])
+        return [
+            self._cut(text, shadow, places, spans)
+            for text, (shadow, places), spans in zip(cleaned, folded, found, strict=False)
+        ]
+
+    def _cut(self, text: str, shadow: str, places: list[int] | None, contacts: list[Span]) -> str:
+        spans = [(start, end, "") for start, end in contacts]
         if self._mentions != "keep":
             spans += [
                 (start, end, self._name_mention(shadow[start:end])) for start, end in find_mentions(shadow)
@@ -112,12 +117,11 @@ class Anonymiser:
     def texts(self, texts: Sequence[str]) -> pa.Array:
         """A column of texts; only those that hold something suspect are read one by one."""
         column = pa.array(texts, pa.string())
-        suspect = pc.match_substring_regex(column, ARROW_SUSPECT)
-        mentions = pc.and_not(pc.match_substring_regex(column, ARROW_MENTION), suspect)
+        suspect, mentions = find_suspects(column)
         for mask, contacts in ((suspect, True), (mentions, False)):
             found = column.filter(mask).dictionary_encode()  # the same advertisement stands under many videos
             if len(found):
-                cleaned = [self.text(text, contacts=contacts) for text in found.dictionary.to_pylist()]
+                cleaned = self._clean(found.dictionary.to_pylist(), contacts=contacts)
                 column = pc.replace_with_mask(
                     column, mask, pa.array(cleaned, pa.string()).take(found.indices)
                 )

@@ -37,6 +37,7 @@ _HARMLESS = {
         "собака",
     ),
     *("https", "http", "href", "example", "hier"),
+    *("name", "llamo", "меня", "зовут", "passport", "number", "date", "birth"),
 }
 """Words of the forms that say nothing of a person."""
 

@@ -91,6 +91,21 @@ class _Folded(dict[int, str]):
 
 
 _FOLDED = _Folded()
+_MIXED = re.compile(r"[A-Za-z]\w*[а-яА-Яі]\w*|[а-яА-Яі]\w*[a-zA-Z]\w*")
+_LOOKALIKES = str.maketrans("аеорсухіАЕОРСУХВНКМТ", "aeopcyxiAEOPCYXBHKMT")
+_SEPARATORS = " ·~.-_/•*|"
+SPREAD = (
+    r"(?:^|[^\pL\pN])(?:[\pL\pN][ ·~.\-_/•*|]{1,2}){3}[\pL\pN](?:[^\pL\pN]|$)"
+    r"|[\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}][·~][\x{4e00}-\x{9fff}\x{3040}-\x{30ff}\x{ac00}-\x{d7a3}]"
+    r"|[\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}] [\x{4e00}-\x{9fff}\x{ac00}-\x{d7a3}] [\x{4e00}-\x{9fff}\x{ac00}-\x"
+    r"{d7a3}]|\pN \pN \pN|\pN \pN号"
+)
+"""Characters of a word that stand apart, in RE2's dialect."""
+_CJK = "\u3005\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3"
+_SPREAD = re.compile(
+    rf"(?<![^\W_{_CJK}])[^\W_](?:[ ·~.\-_/•*|]{{1,2}}[^\W_]){{3,}}(?![^\W_{_CJK}])|[{_CJK}](?:[·~ ][{_CJK}]){{1"
+    rf",6}}|[{_CJK}]?\d(?:[ \-]{{1,3}}\d){{1,}}(?=[ \-]?[{_CJK}])"
+)
 
 
 def fold_text(text: str) -> tuple[str, list[int] | None]:
@@ -98,7 +113,23 @@ def fold_text(text: str) -> tuple[str, list[int] | None]:
     if text.isascii():
         return text, None
     shadow = text.translate(_FOLDED)
+    if _MIXED.search(shadow):  # letters that only look Latin
+        shadow = _MIXED.sub(lambda match: match.group().translate(_LOOKALIKES), shadow)
     if len(shadow) == len(text):
         return shadow, None
     places = [index for index, character in enumerate(text) if _FOLDED[ord(character)]]
     return shadow, places
+
+
+def collapse_spread(shadow: str) -> tuple[str, list[int]] | None:
+    """A folded text with words like `n a m e` put together and the place of each character; None without any."""
+    pieces: list[int] = []
+    end = 0
+    for match in _SPREAD.finditer(shadow):
+        pieces += range(end, match.start())
+        pieces += [place for place in range(*match.span()) if shadow[place] not in _SEPARATORS]
+        end = match.end()
+    if not end:
+        return None
+    pieces += range(end, len(shadow))
+    return "".join(shadow[place] for place in pieces), pieces
