@@ -137,6 +137,12 @@ def _is_email(match: re.Match[str]) -> bool:
     return "." in domain or (len(local) > 2 and len(domain) > 2 and not is_word(f"{local}a{domain}"))
 
 
+def _is_spaced_email(match: re.Match[str]) -> bool:
+    """Whether an @ with spaces belongs to the word before it: `thanks @bowl.club` is a word and a mention."""
+    local, _, domain = match.group().rpartition("@")
+    return not local[-1:].isspace() or domain[:1].isspace() or not is_word(local.strip(" @"))
+
+
 def _names_mailbox(match: re.Match[str]) -> bool:
     """Whether a word before a provider's address is a mailbox: `use gmail.com` names none."""
     return bool(match["sign"].strip()) or not is_word(match["box"])
@@ -153,7 +159,7 @@ _BRACKETED_AT = (
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{DOT}|\.)\s*{_CLOSE}+|\s{DOT}\s)\s*"
 EMAILS = (
     make_pattern("@", r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*", _is_email),
-    make_pattern((" @", "@ "), rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_COMMON})(?!\w)"),
+    make_pattern((" @", "@ "), rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_COMMON})(?!\w)", _is_spaced_email),
     make_pattern((" @", "@ "), rf"{_LOCAL} ?@ ?(?:{PROVIDERS})(?!\w)(?:[ .,]+(?:{_COMMON})(?!\w))?"),
     make_pattern(" @ ", r"(?<!\w)(?:[\w.] ){3,}@ (?:[\w] ){2,}\. ?(?:\w ?){2,3}(?!\w)"),
     make_pattern("%40", r"[\w.+\-]+%40[\w.\-]+"),
