@@ -27,6 +27,7 @@ from vivant.build.mimic.ingestion.identity_patterns import NUMBERS, PLATES
 from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
 from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
 from vivant.build.mimic.ingestion.self_patterns import SAID
+from vivant.build.mimic.ingestion.surnames import JAPANESE, KOREAN
 from vivant.build.mimic.ingestion.text_forms import (
     CONTROL,
     ENTITY,
@@ -47,7 +48,8 @@ _MENTIONS = re.compile(
     r"|全体成员|大家|みんな|모두)\b)"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
     rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
-    rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})",
+    rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
+    rf"|(?<![\w@.])(?P<reversed>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])",
     re.IGNORECASE,
 )
 _DIGIT = re.compile(r"\d")
@@ -82,7 +84,7 @@ _STRUCTURES = tuple(
         r"http)[ .:/]|[ \w](?:点|점|ドット) ?(?:com|cn|net|org)| [.,] ?(?:com|net|org|ru|[a-z]{2,4}(?:$|[\s/]))|["
         r"•·,*](?:com|net|org|ru)|LINE[^a-zA-Z ]|(?i:\w\s?(?:dot|d0t|punkt|punto|ponto|точка|тчк|점|どっと|ドット"
         r")\s(?:com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|de|es|cn|jp|xyz|app|ly|lol|icu|me|co|[a-z]{2,6}/))",
-        r"\$[a-zA-Z]{2}|\b[uU]/\w|<@|xX|OF [a-z]|AT[a-z]|AT ",
+        r"\$[a-zA-Z]{2}|\b[uU]/\w|<@|👻|xX|OF [a-z]|AT[a-z]|AT ",
         r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|лс|тг|вк|id|v|q)\s?[^\sa-zA-"
         r"Z\pM.,!?'’)\x{a0}-\x{24f}]",
         r"(?:^|[^a-zA-Z0-9_])(?i:ig|tg|vx|wx|vk|sc|dc|disc|tt|fb|yt|qq|wa|ds|inst|дс|тг|вк|insta|snap|q|psn|mail)"
@@ -90,15 +92,17 @@ _STRUCTURES = tuple(
         SPREAD,
         r"(?i:i['’]?m|i am|this is|soy|ich bin|it['’]?s|by|me|boy|girl|host|friend|man|thanks|love|yours|я|это|ва"
         r"ша?|пишет|спасибо|gracias|saludos|hier (?:ist|spricht)|lg|gruß|grüße|от|помните|called?|as|aquí|habla|c"
-        r"redits?:?|cheers),? (?:[A-Za-zÀ-ɏЀ-ӿ]+ ){0,2}[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏѐ-ӿЀ-я'’\-]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-z"
+        r"redits?:?|cheers),? (?:[A-Za-zÀ-ɏЀ-ӿ]+[,:]? ){0,2}[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏѐ-ӿЀ-я'’\-]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-z"
         r"À-ɏЀ-ӿ]+[^A-Za-zÀ-ɏЀ-ӿ]?",
         r"(?i:\b(?:i['’]?m|i am|soy|ich bin)) [A-ZÀ-ÞĀ-ɏЀ-Я][a-zß-ɏа-ӿ]{2}|(?i:\b(?:soy|by me,|me,|it['’]s)) [A-Z"
         r"a-zÀ-ɏЀ-ӿ]{3,} [A-Za-zÀ-ɏЀ-ӿ]{4,}(?"
         r":$|[^A-Za-zÀ-ɏЀ-ӿ])|[A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏЀ-ӿ]+ [A-ZÀ-ÞĀ-ɏЀ-Я][A-Za-zÀ-ɏЀ-ӿ]+ here",
         rf"(?i:(?:^|[^A-Za-zÀ-ɏЀ-ӿ])(?:(?:{FIGURES})[\s,.\-]*){{2}}(?:(?:{FIGURES})|\p{{Nd}}))|[〇零○一二三四五六"
         rf"七八九幺"
-        rf"공영일이삼사오육칠팔구]{{4}}|(?:ゼロ|ぜろ|きゅう|はち|れい)(?:ゼロ|いち|に|さん|よん|ご|ろく|なな|はち"
-        rf"|きゅう)",
+        rf"공영일이삼사오육칠팔구]{{4}}|(?:(?:ゼロ|レイ|イチ|ニ|サン|ヨン|ゴ|ロク|ナナ|ハチ|キュウ|ぜろ|れい|いち|に|"
+        rf"さん|よん|ご|ろく|なな|はち|きゅう)[\s・\-]?){{4}}",
+        rf"(?:{JAPANESE})\s?[\x{{3040}}-\x{{30ff}}\x{{4e00}}-\x{{9fff}}]{{1,4}}(?:です|と申し|といい|、)|[a-z]です"
+        rf"|[{KOREAN}][가-힣]{{2}}(?:이?라고|인데|입니다)",
     )
 )
 _BESIDE_DIGITS = tuple(
@@ -113,7 +117,7 @@ _BESIDE_DIGITS = tuple(
         r"t|place|pl|terrace|crescent|close|square|sq|highway|hwy|parkway|pkwy|circle|way|row|gardens|grove|mews|"
         r"hill)(?:[^\pL]|$)",
         r"(?i:stra(?:ß|ss)e|str|gasse|allee|weg|platz|ring|ufer|damm|chaussee|steig)\.? ?(?:nr)?[. ]*\p{Nd}|(?i:"
-        r"\b(?:av|c/|cra|calle|ул|пр|пер|д|дом|кв))[. ]",
+        r"\b(?:avenida|av|c/|cra|calle|ул|пр|пер|д|дом|кв))[. ]",
     )
 )
 
@@ -130,8 +134,8 @@ def _list_needles() -> tuple[list[str], list[str], dict[str, list[int]], dict[st
             ).append(number)
     generic = {needle.lower() for needle in (*FIGURE_NEEDLES, *_GENERIC)}
     digits = {needle for pattern in (*ADDRESSES, *PLATES, *NUMBERS, *SAID) for needle in pattern.needles}
-    used = [word for word in words if word not in generic and len(word) > 2 - (not word.isascii())]
-    tight = [word for word in used if word not in digits or word in _SCHOOLS]
+    used = [word for word in words if word not in generic and (len(word) > 2 or not word.isascii())]
+    tight = [word for word in used if len(word) > 1 and (word not in digits or word in _SCHOOLS)]
     beside = [word for word in used if word in digits]
     return tight, beside, words, signs
 
@@ -344,7 +348,7 @@ def find_mentions(shadow: str) -> Iterator[Span]:
     if "@" not in shadow and "at" not in shadow.lower():
         return
     for match in _MENTIONS.finditer(shadow):
-        apart = match["apart"] or match["bracketed"]
+        apart = match["apart"] or match["bracketed"] or match["reversed"]
         if apart is None or looks_telling(apart) or (apart.isascii() and not is_word(apart)):
             yield match.span()
 

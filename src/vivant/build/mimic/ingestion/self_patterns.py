@@ -55,7 +55,6 @@ _CUES = (
     "рожд",
     "днюха",
     "д.р",
-    " др ",
     "г.р",
     "生日",
     "出生",
@@ -68,6 +67,10 @@ _CUES = (
     "출생",
     "년생",
     "일생",
+    "日生",
+    "号生",
+    "태어",
+    "др ",
 )
 _FULL_DATE = (
     rf"(?<![\d.,])(?:\d{{1,2}}(?:st|nd|rd|th|\.|-го|º)?\s*(?:of|de|del)?\s*{_MONTH},?\s*(?:of|de|del)?\s*(?:19|"
@@ -78,7 +81,7 @@ _FULL_DATE = (
 )
 _BORN = re.compile(
     r"born|\bd\.?o\.?b\b|birth|b-?day|gebor|geb\.|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo|родил|рожд|днюха"
-    r"|д\.р|\bдр\b|г\. ?р|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생(?!각|겼)",
+    r"|д\.р|\bдр\b|г\. ?р|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생(?!각|겼)|[日号]生|태어",
     re.IGNORECASE,
 )
 
@@ -90,6 +93,7 @@ def _is_birthday(match: re.Match[str]) -> bool:
 
 
 SAID = (
+    make_pattern("№", r"(?<!\w)(?:школ|гимнази|лице)[а-я]*\s*№\s*\d+"),
     make_pattern(
         _CUES,
         rf"{_BIRTH}[\s:=\-,]{{0,4}}(?:(?:am|on|the|el|is|ist|es|den|в|это|:)\s+)?{_DATE}",
