@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import gzip
 import re
-from functools import cache
+from collections.abc import Collection
+from functools import cache, lru_cache
 from importlib.resources import files
 
 import msgspec
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from vivant.core.errors import UsageError
 
@@ -59,18 +62,30 @@ def join_words(*lists: str) -> str:
 
 
 @cache
-def _load_dictionary() -> frozenset[str]:
+def _load_dictionary() -> NDArray[np.int64]:
+    """Hashes of all words, in order: a twentieth of the memory of the words themselves."""
     try:
         folder = files("spellchecker") / "resources"
     except ModuleNotFoundError as error:
         raise UsageError(
             "Handles are told from words with the package pyspellchecker: pip install 'vivant[pipeline]'"
         ) from error
-    words: set[str] = set(split_list(read_word_lists().slang))
+    hashes = [_hash_words(split_list(read_word_lists().slang))]
     for language in _LANGUAGES:
         content = gzip.decompress((folder / f"{language}.json.gz").read_bytes())
-        words.update(msgspec.json.decode(content, type=dict[str, int]))
-    return frozenset(words)
+        hashes.append(_hash_words(msgspec.json.decode(content, type=dict[str, int])))
+    return np.unique(np.concatenate(hashes))
+
+
+def _hash_words(words: Collection[str]) -> NDArray[np.int64]:
+    return np.fromiter(map(hash, words), np.int64, len(words))
+
+
+@lru_cache(10_000)
+def _is_listed(word: str) -> bool:
+    words, key = _load_dictionary(), hash(word)
+    index = int(np.searchsorted(words, key))
+    return index < len(words) and int(words[index]) == key
 
 
 @cache
@@ -81,17 +96,15 @@ def load_given_names() -> frozenset[str]:
 
 def is_word(text: str) -> bool:
     """Whether a dictionary or the list of slang has a word, in any letter case; `sooo` counts as `so`."""
-    words = _load_dictionary()
     lower = text.casefold().strip("-'’.")
-    if lower in words:
+    if _is_listed(lower):
         return True
-    for ending in _ENDINGS:
-        if lower.endswith(ending) and lower.removesuffix(ending) in words:
-            return True
+    if any(lower.endswith(ending) and _is_listed(lower.removesuffix(ending)) for ending in _ENDINGS):
+        return True
     if "-" in lower:
         return all(map(is_word, lower.split("-")))
     if _REPEATED.search(lower):
-        return _REPEATED.sub(r"\1", lower) in words or _REPEATED.sub(r"\1\1", lower) in words
+        return _is_listed(_REPEATED.sub(r"\1", lower)) or _is_listed(_REPEATED.sub(r"\1\1", lower))
     return False
 
 
