@@ -26,7 +26,7 @@ from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, MANY_D
 from vivant.build.mimic.ingestion.identity_patterns import NUMBERS, PLATES
 from vivant.build.mimic.ingestion.introductions import CUES, find_introductions
 from vivant.build.mimic.ingestion.phone_numbers import FIGURE_NEEDLES, FIGURES, find_phone_numbers
-from vivant.build.mimic.ingestion.self_patterns import SAID
+from vivant.build.mimic.ingestion.self_patterns import SAID, SCHOOL_CUES
 from vivant.build.mimic.ingestion.surnames import JAPANESE, KOREAN
 from vivant.build.mimic.ingestion.text_forms import (
     CONTROL,
@@ -135,32 +135,11 @@ def _list_needles() -> tuple[list[str], list[str], dict[str, list[int]], dict[st
     generic = {needle.lower() for needle in (*FIGURE_NEEDLES, *_GENERIC)}
     digits = {needle for pattern in (*ADDRESSES, *PLATES, *NUMBERS, *SAID) for needle in pattern.needles}
     used = [word for word in words if word not in generic and (len(word) > 2 or not word.isascii())]
-    tight = [word for word in used if len(word) > 1 and (word not in digits or word in _SCHOOLS)]
+    tight = [word for word in used if len(word) > 1 and (word not in digits or word in SCHOOL_CUES)]
     beside = [word for word in used if word in digits]
     return tight, beside, words, signs
 
 
-_SCHOOLS = frozenset(
-    (
-        "go to",
-        "attend",
-        "student at",
-        "gehe auf",
-        "gehe in",
-        "estudio en",
-        "voy a",
-        "учусь в",
-        "хожу в",
-        "상학교",
-        "학교",
-        "中学校",
-        "小学校",
-        "高校",
-        "上学",
-        "通",
-        "读",
-    )
-)
 _GENERIC = (
     *(
         "i'm",
@@ -331,10 +310,10 @@ def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     suspect = pc.or_(suspect, _to_arrow(lower.str.contains_any(tight)))
     rows = pc.indices_nonzero(pc.and_not(pc.match_substring_regex(column, r"\p{Nd}"), suspect))
     figured = column.take(rows)
-    found = _to_arrow(lower.gather(rows.to_numpy()).str.contains_any(beside))
+    telling = _to_arrow(lower.gather(rows.to_numpy()).str.contains_any(beside))
     for pattern in _BESIDE_DIGITS:
-        found = pc.or_(found, pc.match_substring_regex(figured, pattern))
-    more = pc.is_in(pa.array(range(len(column)), pa.uint64()), value_set=rows.filter(found))
+        telling = pc.or_(telling, pc.match_substring_regex(figured, pattern))
+    more = pc.is_in(pa.array(range(len(column)), pa.uint64()), value_set=rows.filter(telling))
     suspect = pc.or_(suspect, more)
     return suspect, pc.and_not(pc.match_substring_regex(column, _MENTION), suspect)
 

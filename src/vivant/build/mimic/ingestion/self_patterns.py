@@ -92,6 +92,24 @@ def _is_birthday(match: re.Match[str]) -> bool:
     return _BORN.search(near) is not None and _is_recent(match)
 
 
+SCHOOL_CUES = (
+    "go to",
+    "attend",
+    "student at",
+    "gehe auf",
+    "gehe in",
+    "estudio en",
+    "voy a",
+    "учусь в",
+    "хожу в",
+    "上学",
+    "通",
+    "读",
+    "학교",
+    "中学校",
+    "小学校",
+    "高校",
+)
 SAID = (
     make_pattern("№", r"(?<!\w)(?:школ|гимнази|лице)[а-я]*\s*№\s*\d+"),
     make_pattern(
@@ -105,25 +123,7 @@ SAID = (
         _is_birthday,
     ),
     make_pattern(
-        (
-            "go to",
-            "attend",
-            "student at",
-            "gehe auf",
-            "gehe in",
-            "estudio en",
-            "voy a",
-            "учусь в",
-            "хожу в",
-            "учусь в",
-            "上学",
-            "通",
-            "读",
-            "학교",
-            "中学校",
-            "小学校",
-            "高校",
-        ),
+        SCHOOL_CUES,
         rf"(?:(?:i |and |we )(?:go to|attend|study at)|student at)\s+(?:the\s+)?(?-i:(?:[{_CAPITAL}][\w.'\-]+\s+)"
         rf"{{1,4}})(?:junior high|high school|middle school|high|prep|grammar school|secondary(?: school)?|sixth "
         rf"form|elementary(?: school)?|primary(?: school)?|school|academy|college|university)"
