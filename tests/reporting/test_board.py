@@ -12,6 +12,8 @@ import yaml
 
 from tests.support.board_kit import claim_more, make_run, run_command, submit
 from tests.support.pages import parse_page, read_words
+from tests.support.view_kit import choice_samples, make_records, write_run
+from vivant.core.types import Reply
 from vivant.reporting.board.checking import check_submission
 from vivant.reporting.board.entries import BoardConfig, gather_sources, list_entries
 from vivant.reporting.board.site import write_board
@@ -47,6 +49,20 @@ def test_ranks_are_ranges_and_baselines_have_none(tmp_path: Path) -> None:
         ("weak", "3", "ranked"),
         ("random", "", "baseline"),
     ]
+
+
+def test_comments_that_people_judge_apart_have_no_rank(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        samples = [
+            msgspec.structs.replace(sample, task="mimic/comment", options=(), key=None)
+            for sample in choice_samples(8)
+        ]
+        records = make_records(samples, [Reply(text=f"so good, {name}")] * 8)
+        write_run(tmp_path / name, samples, records, model=name)
+    entries = list_entries(gather_sources([tmp_path])[0])
+    assert [(entry.value, entry.rank, entry.standing) for entry in entries] == [
+        (100.0, "", "judged apart")
+    ] * 2
 
 
 def test_runs_on_other_questions_are_never_ranked_together(tmp_path: Path) -> None:
@@ -195,7 +211,7 @@ def test_hostile_names_harm_nobody(tmp_path: Path) -> None:
     for page in pages:
         text = page.read_text(encoding="utf-8")
         # The page's own script is the one that its policy allows by digest.
-        assert parse_page(text).dangers == (["script"] if page.name == "index.html" else [])
+        assert parse_page(text).dangers == ["script"]
         assert "\x00" not in text
     assert all(tmp_path / "site" in file.resolve().parents for file in (tmp_path / "site").rglob("*"))
     assert not (tmp_path / "etc").exists()

@@ -150,6 +150,26 @@ def test_filters_hide_lines_rank_the_rest_and_stay_in_the_address(page: Page, si
     assert page.locator("output").inner_text() == "0 scores shown"
 
 
+def test_ranks_of_the_overview_follow_the_filters(page: Page, tmp_path: Path) -> None:
+    tasks = ("jsonl/made", "jsonl/other")
+    for name, right, weights in (("strong", 60, "closed"), ("middle", 30, "open"), ("weak", 3, "open")):
+        run = make_run(tmp_path / "runs" / name, right, name, tasks=tasks)
+        stated = Submission(name=name, protocol="strict", contributor="Ann", weights=weights)  # type: ignore[arg-type]
+        write_submission(run, tmp_path / "subs" / name, stated)
+    sources, refused = gather_sources([tmp_path / "subs"])
+    assert refused == []
+    both = {task: {digest: "both"} for task, digest in run.manifest.settings.data.items()}
+    page.goto(write_board(sources, tmp_path / "site", BoardConfig(editions=both)).as_uri())
+
+    def read_ranks() -> dict[str, list[str]]:
+        rows = page.locator("table.overview tbody tr:visible").all()
+        return {row.locator("th a").inner_text(): row.locator("td small").all_inner_texts() for row in rows}
+
+    assert read_ranks() == {"strong": ["1", "1"], "middle": ["2", "2"], "weak": ["3", "3"]}
+    page.select_option("select[name=weights]", "open")
+    assert read_ranks() == {"middle": ["1", "1"], "weak": ["2", "2"]}
+
+
 def test_the_board_is_complete_without_script(browser: Browser, site: Path) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,22 @@ def run_command(*arguments: str) -> Any:
     return result
 
 
-def make_run(folder: Path, right: int, model: str, n: int = 60, errors: int = 0) -> Run:
-    """A run of a made-up task whose manifest states the digest of its questions, as a real one does."""
-    samples = choice_samples(n, "jsonl/made")
+def make_run(
+    folder: Path,
+    right: int,
+    model: str,
+    n: int = 60,
+    errors: int = 0,
+    tasks: Sequence[str] = ("jsonl/made",),
+) -> Run:
+    """A run of made-up tasks whose manifest states the digests of its questions, as a real one does."""
+    asked = {task: choice_samples(n, task) for task in tasks}
+    samples = [sample for own in asked.values() for sample in own]
     replies = [Reply(text="B" if number < right else "C") for number in range(n - errors)]
     replies += [Reply(status="error", error="HTTP 503")] * errors
-    run = write_run(folder, samples, make_records(samples, replies), model=model)
-    settings = msgspec.structs.replace(run.manifest.settings, data={"jsonl/made": digest(samples)[:16]})
+    run = write_run(folder, samples, make_records(samples, replies * len(tasks)), model=model)
+    data = {task: digest(own)[:16] for task, own in asked.items()}
+    settings = msgspec.structs.replace(run.manifest.settings, data=data)
     manifest = msgspec.structs.replace(
         run.manifest, settings=settings, fingerprint=settings.fingerprint(), command=""
     )

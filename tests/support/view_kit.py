@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -34,10 +35,10 @@ def write_run(
     """A run directory of these parts; with no scores, Vivant makes them when asked."""
     task = samples[0].task if samples else "mime/mcq"
     root = mini.root(task.partition("/")[0]) or path
-    planned = {task: len(samples)}
-    manifest = new_manifest(
-        path, model, settings(task, model), planned, {task: str(root)}, command="vivant run …"
-    )
+    planned = dict(Counter(sample.task for sample in samples)) or {task: 0}
+    chosen = settings(task, model, tasks=tuple(planned), data=dict.fromkeys(planned, "0" * 16))
+    roots = dict.fromkeys(planned, str(root))
+    manifest = new_manifest(path, model, chosen, planned, roots, command="vivant run …")
     folder = RunDir(path)
     folder.create(manifest, samples)
     write_jsonl(folder.log_file, records)

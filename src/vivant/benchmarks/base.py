@@ -33,6 +33,10 @@ PROTOCOLS: tuple[Protocol, ...] = ("paper", "strict")
 """The first that a benchmark has is its default."""
 
 
+WRITTEN = "written"
+"""The metric of a task whose value says only whether there is a text; how good it is, people judge apart."""
+
+
 class TaskInfo(Struct, frozen=True, kw_only=True):
     """One task of a benchmark."""
 

@@ -52,7 +52,7 @@ class Mimic(base.Benchmark):
         base.TaskInfo(name="category", title="The category", chance=0.25),
         base.TaskInfo(name="comment-match", title="A comment on this video", chance=0.25),
         base.TaskInfo(name="comment-popularity", title="The comment with most likes", chance=0.25),
-        base.TaskInfo(name=names.MIMICKING, title="A comment of the model's own", metric="written"),
+        base.TaskInfo(name=names.MIMICKING, title="A comment of the model's own", metric=base.WRITTEN),
     )
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {published.OVERALL: names.THINKING, **names.AXES}
     styles = ("zero-shot", "cot")

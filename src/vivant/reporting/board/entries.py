@@ -1,7 +1,8 @@
 """What a leaderboard lists: one entry per submission and task, and ranks among those that can be compared.
 
 Entries are ranked together where they answered the same questions of the same task under the same protocol.
-Baselines, controls, incomplete runs and what could not be recomputed are listed beside them without a rank.
+Baselines, controls, incomplete runs, texts that people judge apart and what could not be recomputed are listed beside
+them without a rank.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from vivant.benchmarks.base import Protocol
+from vivant.benchmarks.base import WRITTEN, Protocol
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import iter_jsonl
 from vivant.core.table import Row
@@ -34,7 +35,7 @@ from vivant.runs.directory import Manifest, RunError
 from vivant.runs.run import Run, common_protocol, find_run_folders
 from vivant.runs.settings import ListDigest
 
-Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only"]
+Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only", "judged apart"]
 """Whether an entry has a rank, or why it has none."""
 DATA = "board.json"
 """All entries of a site."""
@@ -269,7 +270,7 @@ def _find_standing(source: BoardSource, row: Row) -> Standing:
         return "control"
     if not total or row.errors / total > _MISSING_SHARE:
         return "incomplete"
-    return "ranked"
+    return "judged apart" if row.metric == WRITTEN else "ranked"
 
 
 def _name_edition(task: str, data: str, questions: str, row: Row, config: BoardConfig) -> str:

@@ -15,6 +15,7 @@
     (!want.frames || data.frames === want.frames) &&
     (!want.from || data.date >= want.from) &&
     (!want.to || data.date <= want.to);
+  const ranks = new Map();
   const rank = (table) => {
     const shown = [...table.querySelectorAll("tr.entry[data-low]:not([data-hidden])")];
     const ends = shown.map((row) => [Number(row.dataset.low), Number(row.dataset.high)]);
@@ -23,6 +24,7 @@
       const worst = ends.length - ends.filter((other) => other[1] < ends[i][0]).length;
       const text = best === worst ? `${best}` : `${best}–${worst}`;
       row.querySelector(".rank").textContent = shown.length < 2 ? "–" : text;
+      ranks.set(row.dataset.score, row.querySelector(".rank").textContent);
     });
   };
   const apply = () => {
@@ -34,6 +36,9 @@
       if (keep && row.closest(".ranking")) count += 1;
     }
     for (const table of document.querySelectorAll("table.ranking")) rank(table);
+    for (const cell of document.querySelectorAll("[data-rank-of]")) {
+      cell.textContent = ranks.get(cell.dataset.rankOf) ?? cell.textContent;
+    }
     for (const section of document.querySelectorAll("section[data-benchmark]")) {
       section.toggleAttribute("data-hidden", !section.querySelector("tr.entry:not([data-hidden])"));
     }
