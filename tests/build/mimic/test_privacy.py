@@ -150,6 +150,27 @@ def test_names_of_all_people_leave_all_texts() -> None:
     ]
 
 
+def test_every_text_keeps_its_row() -> None:
+    """Rows are found in several ways, one after the other; a text must not land in the row of another."""
+    book = NameBook([fold_name(name) for name in ("quill_77", "羽毛笔先生", "Marta Walks")])
+    texts = [
+        "𝗠𝗮𝗿𝘁𝗮 𝗪𝗮𝗹𝗸𝘀 first",
+        "nobody",
+        "谢谢羽毛笔先生",
+        "谢谢quill_77的",
+        "quill_77 last",
+        "ｆｕｌｌ width",
+    ]
+    assert book.clean(pa.array(texts)).to_pylist() == [
+        "first",
+        "nobody",
+        "谢谢",
+        "谢谢的",
+        "last",
+        "ｆｕｌｌ width",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
