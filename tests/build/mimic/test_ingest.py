@@ -207,6 +207,30 @@ def test_names_links_and_addresses_go(tmp_path: Path) -> None:
     assert len(row["uploader"]) == 16
 
 
+def test_every_comment_keeps_its_own_text(tmp_path: Path) -> None:
+    """Texts are masked by columns, in several ways; each comment here says in a word of its own which it is."""
+    forms = (
+        "{mark} 谢谢羽毛笔先生",
+        "𝗠𝗮𝗿𝘁𝗮 𝗪𝗮𝗹𝗸𝘀 {mark}",
+        "{mark} ask quill_77 or @some.one",
+        "nothing in {mark}",
+        "mail me {mark} a.b@example.org",
+        "谢谢quill_77的 {mark}",
+        "ｆｕｌｌ width {mark}",
+    )
+    marks = ["".join("abcdefghij"[int(figure)] for figure in f"{number:04}") * 2 for number in range(140)]
+    people = ("quill_77", "羽毛笔先生", "Marta Walks")
+    comments = [
+        {"id": mark, "text": forms[number * 5 % 7].format(mark=mark), "author": people[number % 3]}
+        for number, mark in enumerate(marks)
+    ]
+    put(tmp_path / "crawl", "x", info(comments=comments))
+    ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
+    rows = table(tmp_path / "work", "comments").select("id", "text").rows()
+    assert len(rows) == len(marks)
+    assert [(mark, text) for mark, text in rows if mark not in text] == []
+
+
 def test_uploaders_are_told_apart_by_a_salt_of_the_work_folder(tmp_path: Path) -> None:
     for name, channel in (("a", "UC1"), ("b", "UC1"), ("c", "UC2")):
         put(tmp_path / "crawl", name, info(id=name, channel_id=channel))
