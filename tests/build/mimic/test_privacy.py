@@ -150,6 +150,13 @@ def test_names_of_all_people_leave_all_texts() -> None:
     ]
 
 
+def test_texts_without_names_stay_in_their_rows() -> None:
+    """Rows are found in several passes: by words, by letters in another form, by scripts without spaces."""
+    book = NameBook(["quill_77", "羽毛笔先生"])
+    texts = ["an odd ℌ", "谢谢羽毛笔先生", "nothing here", "ask quill_77", "another ℌ", "quill_77 again"]
+    assert book.clean(pa.array(texts)).to_pylist() == ["an odd ℌ", "谢谢", texts[2], "ask", texts[4], "again"]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [

@@ -181,7 +181,7 @@ class NameBook:
         return pc.replace_with_mask(column, mask, cleaned)
 
     def _find_rows(self, column: pa.Array) -> pa.Array:
-        """Where a name may stand."""
+        """Where a name may stand, in the order of the column."""
         hits: list[pa.Array] = []
         if len(self._keys) and len(column):
             hits.append(self._match_words(split_words(column)))
@@ -198,7 +198,10 @@ class NameBook:
         if hits:  # letters in another form, and words spread out
             odd = pc.match_substring_regex(column, _ODD_LETTERS)
             hits.append(pc.indices_nonzero(odd).cast(pa.int64()))
-        return pc.unique(pa.concat_arrays(hits)) if hits else pa.array([], pa.int64())
+        if not hits:
+            return pa.array([], pa.int64())
+        rows = pc.unique(pa.concat_arrays(hits))
+        return rows.take(pc.sort_indices(rows))
 
     def _match_words(self, words: pa.ListArray) -> pa.Array:
         """The rows in which a word is a name's, with or without an ending."""
