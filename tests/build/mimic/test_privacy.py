@@ -16,7 +16,8 @@ from tests.support.mimic_build_kit import Words
 from vivant.benchmarks.mimic.format import iter_items
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.ingestion import ingest
-from vivant.build.mimic.ingestion.people import NameBook, fold_name
+from vivant.build.mimic.ingestion.name_forms import fold_name
+from vivant.build.mimic.ingestion.people import NameBook
 from vivant.build.mimic.ingestion.phone_numbers import is_phone_number
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.privacy_audit import audit_privacy

@@ -31,6 +31,8 @@ from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.runs.settings import digest
 
 MEDIA = "media.txt"
+_VERSION = 2
+"""Of what the step writes."""
 _PART = 400
 """Files of one part: what is lost when a run is killed, and what one process does at a time."""
 _WORTH_PROCESSES = 4 * _PART
@@ -71,7 +73,7 @@ def ingest(
     work.mkdir(parents=True, exist_ok=True)
     salt = read_salt(work)
     named = {"ingest": msgspec.to_builtins(settings.ingest), "salt": digest(salt.hex())[:8]}
-    with begin_step(work, "ingest", list(sources), named, resume=True, force=force) as step:
+    with begin_step(work, "ingest", list(sources), named, version=_VERSION, resume=True, force=force) as step:
         if step.done:
             return step
         root = (media or _common_folder(sources)).resolve()

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion.creators import gather_creators
+from vivant.build.mimic.ingestion.name_index import HashSet, hash_strings, to_series
 from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
 from vivant.build.mimic.ingestion.writer import IngestReport, write_missing_tables
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
@@ -65,9 +65,8 @@ def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
 def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
     """The names of the crawl's people, but those that are words of its texts."""
     names = read_names(folder / "parts")
-    column = pa.array(names, pa.string())
-    wanted = column.filter(is_plain(column))
-    if not len(wanted):
+    plain = to_series(names.filter(is_plain(names)))
+    if plain.is_empty():
         return NameBook(names)
     comments = parquet_source(folder / "comments")
     every: int = db.execute(f"SELECT count(*) FROM {comments}").fetchall()[0][0]
@@ -75,11 +74,12 @@ def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
     texts = db.sql(
         f"SELECT DISTINCT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0"
     )
+    wanted = HashSet(hash_strings(plain))
     counts: Counter[str] = Counter()
     for batch in texts.to_arrow_reader(_ROW_GROUP):
         words = split_words(batch.column(0)).flatten()
-        for entry in words.filter(pc.is_in(words, value_set=wanted)).value_counts().to_pylist():
-            counts[entry["values"]] += entry["counts"]
+        named = words.filter(pa.array(wanted.contains(hash_strings(to_series(words)))))
+        counts.update({entry["values"]: entry["counts"] for entry in named.value_counts().to_pylist()})
     return NameBook(names, frozenset(word for word, number in counts.items() if number >= COMMON))
 
 

@@ -15,7 +15,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vivant.build.mimic.ingestion.people import fold_name
+from vivant.build.mimic.ingestion.name_forms import fold_name
 from vivant.core.files import write_atomic
 
 FILE = "creators.parquet"

@@ -11,15 +11,36 @@ them are read one by one. Names in scripts without spaces are looked for by the 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import msgspec
+import numpy as np
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI
+from vivant.build.mimic.ingestion.contact_patterns import CJK
+from vivant.build.mimic.ingestion.name_forms import (
+    AROUND,
+    HANDLE,
+    RUSSIAN_ENDINGS,
+    cut_vowel,
+    find_name,
+    fold_name,
+    is_russian,
+    list_forms,
+    list_keys,
+)
+from vivant.build.mimic.ingestion.name_index import (
+    HashSet,
+    KeyIndex,
+    Numbers,
+    SubstringIndex,
+    hash_strings,
+    to_series,
+)
 from vivant.build.mimic.ingestion.privacy import cut_spans
 from vivant.build.mimic.ingestion.text_forms import (
     FOLDABLE,
@@ -36,74 +57,61 @@ SAMPLE = 200_000
 """Texts in which words are counted."""
 COMMON = 5
 """A plain word in so many texts of the sample is a word of the language."""
-_SHORTEST_WORD, _SHORTEST_NAME, _SHORTEST_PAIR = 5, 5, 7
-_LONGEST_NAME = 60
-_SIMPLE = re.compile(r"@?([A-Za-z0-9_]{5,60})")
-_PLACEHOLDERS = {"deleted user", "user deleted", "unknown user", "private user", "[deleted]"}
-_UNSPACED = re.compile(f"[{CJK}]")
-_WORD = re.compile(r"[^\W_]+(?:[_.][^\W_]+)*")
-_ORNAMENT = re.compile(rf"^[^\w@]+|[^\w]+$|[{EMOJI}\ufe0f]+")
-_OFFICE = re.compile(
-    r"(?: |^)(?:official|officiel|oficial|offiziell|tv|channel|canal|kanal|music|vlogs?|gaming|games|yt|hd|sho"
-    r"rts|канал|официальный|"
-    r"официально|频道|官方|チャンネル|公式|ちゃんねる|ch\.?)$"
-)
-_BETWEEN = r"[\s._\-'’]{0,3}"
-_LATIN_ENDING = r"(?:['’`´]?s|['’])?"
-_CYRILLIC_ENDING = r"(?:а|у|ом|ем|ём|е|ы|и|ой|ей|ою|ю|я|ам|ами|ах|ов|ев|ям|ями|ях|ь|й|ин|ина|ину)?"
-_HONORIFIC = (
-    r"(?:さん|ちゃん|くん|君|様|さま|先生|氏|たん|先輩|老师|老師|哥|姐|大哥|大佬|同学|小姐|女士|님|씨)"
-)
+_SHORTEST_WORD = 5
+_NAMES_AT_ONCE, _TEXTS_AT_ONCE = 50_000, 5_000
 
 
-def fold_name(name: str) -> str:
-    """A name as it is looked for: folded, in lower case, without @; nothing where it cannot be told from words."""
-    if simple := _SIMPLE.fullmatch(name):
-        handle = simple.group(1).lower()
-        return "" if handle.isdecimal() else handle
-    folded = " ".join(fold_text(name)[0].casefold().split()).lstrip("@").strip()
-    if folded in _PLACEHOLDERS or len(folded) > _LONGEST_NAME:
-        return ""
-    folded = " ".join(_ORNAMENT.sub(" ", folded).split())
-    while (shorter := _OFFICE.sub("", folded).strip()) != folded and shorter:
-        folded = shorter
-    words = re.findall(r"\w+", folded)
-    if not any(character.isalpha() for character in folded) or not words or folded in _PLACEHOLDERS:
-        return ""
-    if _UNSPACED.search(folded):
-        return folded if len(folded) >= 2 else ""
-    if len(folded) < _SHORTEST_NAME:
-        return ""
-    return folded if len(words) == 1 or len(folded) >= _SHORTEST_PAIR else ""
+def _escape(pattern: str) -> str:
+    """A pattern in the dialect of RE2."""
+    return "".join(c if c.isascii() else f"\\x{{{ord(c):x}}}" for c in pattern)
 
 
-def write_names(path: Path, names: Iterable[str]) -> None:
-    """The names that one part holds."""
+_RE2_UNSPACED, _RE2_SPACED = f"[{_escape(CJK)}]", _escape("[a-z0-9_A-Z\u0400-\u04ff]")
+_RE2_ADJACENT = rf"[{_escape(CJK)}][^{_escape(CJK)}\s]*{_RE2_SPACED}|{_RE2_SPACED}{_RE2_UNSPACED}"
+"""A letter of another script right beside one of a script without spaces."""
+_RE2_SPLIT = rf"[^\pL\pN_.]+|{_RE2_UNSPACED}+"
+_RE2_ODD = f"{_escape(FOLDABLE.pattern)}|{_escape(SPREAD)}|{_escape('[a-zA-Z][а-я]|[а-я][a-zA-Z]')}"
+"""Letters in another form, words spread out, two alphabets in one word."""
+_RE2_RUSSIAN = _escape("[а-ё]$")
+
+
+# ── names as the readers hand them over ──
+
+
+def fold_names(names: Iterable[str]) -> pa.Array:
+    """Names as they are looked for, each once."""
     column = pa.array(list(names), pa.string())
     # Most are plain handles, which Arrow folds all at once.
-    simple = pc.match_substring_regex(column, f"^{_SIMPLE.pattern}$")
+    simple = pc.match_substring_regex(column, f"^{HANDLE.pattern}$")
     handles = pc.ascii_lower(pc.utf8_ltrim(column.filter(simple), "@"))
-    folded = set(handles.filter(pc.invert(pc.match_substring_regex(handles, r"^\d+$"))).to_pylist())
-    folded.update(map(fold_name, column.filter(pc.invert(simple)).to_pylist()))
-    write_atomic(path, msgspec.json.encode(folded - {""}), durable=False)
+    handles = handles.filter(pc.invert(pc.match_substring_regex(handles, r"^\d+$")))
+    others = set(map(fold_name, column.filter(pc.invert(simple)).to_pylist())) - {""}
+    return pc.unique(pa.concat_arrays([handles, pa.array(list(others), pa.string())]))
 
 
-def read_names(folder: Path) -> list[str]:
-    """The names of all parts, in no order."""
-    names: set[str] = set()
+def write_names(path: Path, names: pa.Array) -> None:
+    """The folded names that one part holds."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"name": names}), sink, use_dictionary=False, compression="zstd")
+    write_atomic(path, sink.getvalue().to_pybytes(), durable=False)
+
+
+def read_names(folder: Path) -> pa.Array:
+    """The names of all parts, each once, in no order."""
+    names = pa.array([], pa.string())
     for path in folder.glob(f"*{SUFFIX}"):
-        names.update(msgspec.json.decode(path.read_bytes(), type=list[str]))
-    return list(names)
+        more = pq.read_table(path, partitioning=None).column("name")
+        names = pc.unique(pa.chunked_array([names, *more.chunks]))
+    return names
 
 
-_AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
-_SPLIT = r"[^\pL\pN_.]+|[\x{3005}-\x{3007}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7a3}]+"
+# ── names in texts ──
 
 
 def split_words(column: pa.Array) -> pa.ListArray:
     """The words of each text, in lower case."""
     words = pc.utf8_split_whitespace(pc.utf8_lower(column))
-    return pa.ListArray.from_arrays(words.offsets, pc.utf8_trim(words.values, _AROUND))
+    return pa.ListArray.from_arrays(words.offsets, pc.utf8_trim(words.values, AROUND))
 
 
 def is_plain(names: pa.Array) -> pa.Array:
@@ -111,195 +119,133 @@ def is_plain(names: pa.Array) -> pa.Array:
     return pc.utf8_is_alpha(names)
 
 
-def _make_pattern(name: str) -> re.Pattern[str]:
-    """What a folded name looks like in a folded text: not inside a longer word, with a language's endings."""
-    words = name.split()
-    if _UNSPACED.search(name):
-        return re.compile(_bound_unspaced(name, _BETWEEN.join(map(re.escape, words))))
-    last = words[-1]
-    body = _BETWEEN.join(map(re.escape, words))
-    if re.search("[а-яё]$", last) and len(last) > 3:
-        stem = re.escape(last[:-1]) if last[-1] in "аяйьеоыи" else re.escape(last)
-        body = _BETWEEN.join([*map(re.escape, words[:-1]), stem]) + _CYRILLIC_ENDING
-    else:
-        body += _LATIN_ENDING
-    return re.compile(rf"(?<![^\W{CJK}])@?{body}(?![^\W{CJK}])")
-
-
-def _bound_unspaced(name: str, body: str) -> str:
-    """Names of scripts without spaces may stand anywhere, if they are long; short ones need a boundary or a title."""
-    letters = [character for character in name if character.isalnum()]
-    if len(letters) >= 4 or (len(letters) == 3 and not all("\u3040" <= c <= "\u30ff" for c in letters)):
-        if all("\u30a0" <= c <= "\u30ff" for c in letters):
-            return rf"(?<![\u30a0-\u30ff]){body}(?![\u30a0-\u30ff])"
-        return body
-    return rf"{body}(?={_HONORIFIC})|(?<=[@#]){body}"
-
-
 class NameBook:
-    """Takes the names of a crawl's people out of texts."""
+    """Takes the names of a crawl's people out of texts.
 
-    def __init__(self, names: Sequence[str], common: frozenset[str] = frozenset()) -> None:
-        column = pa.array(names, pa.string())
-        doubtful = pc.or_(
-            pc.less(pc.utf8_length(column), _SHORTEST_WORD),
-            pc.is_in(column, value_set=pa.array(sorted(common), pa.string())),
-        )
-        unspaced = pc.match_substring_regex(column, f"[{_escape_range()}]")
-        self._unspaced = [name for name in column.filter(unspaced).to_pylist() if name not in common]
+    Args:
+        names: Folded names.
+        common: Plain words that stay, though they are names.
+    """
+
+    def __init__(self, names: Sequence[str] | pa.Array, common: frozenset[str] = frozenset()) -> None:
+        column = pa.array(names, pa.string()) if not isinstance(names, pa.Array) else names
+        is_common = pc.is_in(column, value_set=pa.array(sorted(common), pa.string()))
+        doubtful = pc.or_(pc.less(pc.utf8_length(column), _SHORTEST_WORD), is_common)
+        unspaced = pc.match_substring_regex(column, _RE2_UNSPACED)
+        self._unspaced = SubstringIndex(to_series(column.filter(pc.and_not(unspaced, is_common))))
         column = column.filter(pc.invert(pc.or_(unspaced, pc.and_(is_plain(column), doubtful))))
         alone = pc.utf8_is_alnum(column)
-        self._words = set(column.filter(alone).to_pylist())
-        """Names of one word."""
-        self._names: dict[str, list[str]] = {}
-        """The others, by their longest word, for the shorter ones are the commoner ones."""
-        for name in column.filter(pc.invert(alone)).to_pylist():
-            pieces = [word.strip(_AROUND) for word in name.split()]
-            self._names.setdefault(max(pieces, key=lambda word: (len(word), word)), []).append(name)
-            if len(pieces) > 1:  # Marta Walks as martawalks or marta_walks
-                for sign in ("", "_", ".", "-"):
-                    self._names.setdefault(sign.join(pieces), []).append(name)
-        inflected = {
-            form
-            for word in (*self._words, *self._names)
-            if word and "а" <= word[-1] <= "ё"
-            for form in _inflect(word)
-        }
-        self._keys = pa.array(list(self._words | self._names.keys() | inflected), pa.string())
-        self._ordinary: dict[str, bool] = {}
+        column = pa.concat_arrays([column.filter(alone), column.filter(pc.invert(alone))])
+        self._stems = HashSet(np.empty(0, np.uint64))
+        self._keys = KeyIndex(to_series(column), self._list_keys(column, pc.sum(alone).as_py() or 0))
+        self._empty = not len(names)
 
-    def __len__(self) -> int:
-        return len(self._words) + sum(map(len, self._names.values())) + len(self._unspaced)
+    def _list_keys(self, names: pa.Array, alone: int) -> Iterator[tuple[pl.Series, Numbers]]:
+        """What names are looked for by: so many of one word by themselves, the others by their longest word.
+
+        The shorter words are the commoner ones. The stems of the Russian ones are kept besides.
+        """
+        stems = [self._stems.hashes]
+        for start in range(0, len(names), _NAMES_AT_ONCE):
+            keys: list[str] = []
+            numbers: list[int] = []
+            for number, name in enumerate(names[start : start + _NAMES_AT_ONCE].to_pylist(), start):
+                new = [name] if number < alone else list_keys(name)
+                keys += new
+                numbers += [number] * len(new)
+            yield pl.Series(keys, dtype=pl.String), np.array(numbers, np.int32)
+            russian = [stem for key in keys if is_russian(key) and len(stem := cut_vowel(key)) > 2]
+            stems.append(hash_strings(pl.Series(russian, dtype=pl.String)))
+        self._stems = HashSet(np.concatenate(stems))
 
     def clean(self, column: pa.Array) -> pa.Array:
         """A column of texts without the names."""
+        if self._empty or not len(column):
+            return column
         rows = self._find_rows(column)
         if not len(rows):
             return column
-        cleaned = pa.array([self.text(text) for text in column.take(rows).to_pylist()], column.type)
-        mask = pc.is_in(pa.array(range(len(column)), pa.int64()), value_set=rows.cast(pa.int64()))
-        return pc.replace_with_mask(column, mask, cleaned)
+        texts = column.take(pa.array(rows))
+        cleaned = [
+            text
+            for start in range(0, len(texts), _TEXTS_AT_ONCE)
+            for text in self._clean_texts(texts[start : start + _TEXTS_AT_ONCE].to_pylist())
+        ]
+        mask = np.zeros(len(column), np.bool_)
+        mask[rows] = True
+        return pc.replace_with_mask(column, pa.array(mask), pa.array(cleaned, column.type))
 
-    def _find_rows(self, column: pa.Array) -> pa.Array:
-        """The rows in which a name may stand, in order."""
-        hits: list[pa.Array] = []
-        if len(self._keys) and len(column):
-            hits.append(self._match_words(split_words(column)))
-            # Where people write no spaces, names of other scripts stand inside the text.
-            rows = pc.indices_nonzero(pc.match_substring_regex(column, _ADJACENT)).cast(pa.int64())
-            pieces = pc.split_pattern_regex(pc.utf8_lower(column.take(rows)), _SPLIT)
-            hits.append(rows.take(self._match_words(pieces)))
-        if self._unspaced and len(column):
-            import polars as pl
+    def _find_rows(self, column: pa.Array) -> NDArray[np.intp]:
+        """Where a name may stand, in the order of the column."""
+        hits = np.zeros(len(column), np.bool_)
+        hits[self._match_words(split_words(column))] = True
+        hits |= _to_mask(pc.match_substring_regex(column, _RE2_ODD))
+        # Where people write no spaces, names of other scripts stand inside the text.
+        rows = np.flatnonzero(_to_mask(pc.match_substring_regex(column, _RE2_ADJACENT)))
+        pieces = pc.split_pattern_regex(pc.utf8_lower(column.take(pa.array(rows))), _RE2_SPLIT)
+        hits[rows[self._match_words(pieces)]] = True
+        rows = np.flatnonzero(_to_mask(pc.match_substring_regex(column, _RE2_UNSPACED)) & ~hits)
+        for start in range(0, len(rows), _TEXTS_AT_ONCE):
+            some = rows[start : start + _TEXTS_AT_ONCE]
+            texts = pc.utf8_lower(column.take(pa.array(some))).to_pylist()
+            hits[some] = list(map(bool, self._unspaced.find(texts)))
+        return np.flatnonzero(hits)
 
-            texts = pl.Series(pl.from_arrow(column)).str.to_lowercase()
-            found = texts.str.contains_any(self._unspaced).arg_true()
-            hits.append(found.to_arrow().cast(pa.int64()))
-        if hits:  # letters in another form, and words spread out
-            odd = pc.match_substring_regex(column, _ODD_LETTERS)
-            hits.append(pc.indices_nonzero(odd).cast(pa.int64()))
-        return pc.unique(pa.concat_arrays(hits)).sort() if hits else pa.array([], pa.int64())
-
-    def _match_words(self, words: pa.ListArray) -> pa.Array:
+    def _match_words(self, lists: pa.ListArray) -> NDArray[np.int64]:
         """The rows in which a word is a name's, with or without an ending."""
-        flat, rows = words.flatten(), pc.list_parent_indices(words).cast(pa.int64())
-        ends = pc.or_(pc.ends_with(flat, "s"), pc.ends_with(flat, "’"))
-        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat.filter(ends), "s"), "'’`´")
-        return pa.concat_arrays(
-            [
-                rows.filter(pc.is_in(flat, value_set=self._keys)),
-                rows.filter(ends).filter(pc.is_in(ended, value_set=self._keys)),
-            ]
-        )
+        flat = lists.flatten()
+        rows: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy()
+        known = self._keys.contains(to_series(flat))
+        ends = _to_mask(pc.or_(pc.ends_with(flat, "s"), pc.ends_with(flat, "’")))
+        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat.filter(pa.array(ends)), "s"), "'’`´")
+        known[ends] |= self._keys.contains(to_series(ended))
+        if len(self._stems.hashes):
+            russian = np.flatnonzero(_to_mask(pc.match_substring_regex(flat, _RE2_RUSSIAN)))
+            words = to_series(flat.take(pa.array(russian)))
+            for ending in ("", *RUSSIAN_ENDINGS):
+                ends = words.str.ends_with(ending).to_numpy()
+                stems = words.filter(pl.Series(ends)).str.strip_suffix(ending)
+                known[russian[ends]] |= self._stems.contains(hash_strings(stems))
+        return rows[known]
 
-    def text(self, text: str) -> str:
-        """One text without the names."""
-        shadow, places = fold_text(text)
-        lower = shadow.lower()
-        if len(lower) != len(shadow):
-            lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in shadow)
-        spans = self._find_spans(lower)
-        if collapsed := collapse_spread(lower):
-            spread, origin = collapsed
-            spans += [(origin[start], origin[end - 1] + 1, "") for start, end, _ in self._find_spans(spread)]
-        return squeeze_spaces(cut_spans(text, spans, places)) if spans else text
+    def _clean_texts(self, texts: Sequence[str]) -> list[str]:
+        folded = [_fold_lower(text) for text in texts]
+        spread = [collapse_spread(lower) for lower, _ in folded]
+        spans = self._find_spans([lower for lower, _ in folded])
+        more = iter(self._find_spans([collapsed[0] for collapsed in spread if collapsed]))
+        cleaned = []
+        for text, (_, places), found, collapsed in zip(texts, folded, spans, spread, strict=True):
+            if collapsed:
+                origin = collapsed[1]
+                found += [(origin[start], origin[end - 1] + 1, "") for start, end, _ in next(more)]
+            cleaned.append(squeeze_spaces(cut_spans(text, found, places)) if found else text)
+        return cleaned
 
-    def _find_spans(self, lower: str) -> list[tuple[int, int, str]]:
+    def _find_spans(self, lowers: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        forms = [list_forms(lower) for lower in lowers]
+        names = {
+            form: {name for name in names if name != form or not (form.isalpha() and is_ordinary(form))}
+            for form, names in self._keys.find(set().union(*forms)).items()
+        }
         return [
-            (match.start(), match.end(), "")
-            for name in self._list_candidates(lower)
-            for match in _make_pattern(name).finditer(lower)
+            [
+                (start, end, "")
+                for name in inside.union(*(names[form] for form in words & names.keys()))
+                for start, end in find_name(name, lower)
+            ]
+            for lower, words, inside in zip(lowers, forms, self._unspaced.find(lowers), strict=True)
         ]
 
-    def _list_candidates(self, lower: str) -> Iterator[str]:
-        words = {word.strip(_AROUND) for word in lower.split()}
-        if _UNSPACED.search(lower):
-            words |= set(re.findall(r"[\w.]+", _UNSPACED.sub(" ", lower)))
-        for word in words - {""}:
-            for form in {word, word.rstrip("s").rstrip("'’`´"), *_stems(word)}:
-                yield from self._names.get(form, ())
-                if form in self._words and not self._is_ordinary(form):
-                    yield form
-        yield from (name for name in self._unspaced if name in lower)
 
-    def _is_ordinary(self, word: str) -> bool:
-        known = self._ordinary.get(word)
-        if known is None:
-            known = self._ordinary[word] = word.isalpha() and is_ordinary(word)
-        return known
+def _to_mask(column: pa.Array) -> NDArray[np.bool_]:
+    mask: NDArray[np.bool_] = column.to_numpy(zero_copy_only=False)
+    return mask
 
 
-def _escape(pattern: str) -> str:
-    return "".join(c if c.isascii() else f"\\x{{{ord(c):x}}}" for c in pattern)
-
-
-_ODD_LETTERS = (
-    f"{_escape(FOLDABLE.pattern)}|{_escape(SPREAD)}|[a-zA-Z][\\x{{430}}-\\x{{44f}}]|[\\x{{430}}-\\x{{44f}}][a-"
-    f"zA-Z]"
-)
-
-
-def _escape_range() -> str:
-    return r"\x{3005}-\x{3007}\x{3040}-\x{30ff}\x{3400}-\x{9fff}\x{ac00}-\x{d7a3}"
-
-
-_ADJACENT = (
-    f"[{_escape_range()}][^{_escape_range()}\\s]*[a-z0-9_A-Z\\x{{400}}-\\x{{4ff}}]|[a-z0-9_A-Z\\x{{400}}-\\x{{"
-    f"4ff}}][{_escape_range()}]"
-)
-"""A letter of another script right beside one of a script without spaces."""
-_ENDINGS = (
-    "",
-    "а",
-    "у",
-    "ом",
-    "ем",
-    "ём",
-    "е",
-    "ы",
-    "и",
-    "ой",
-    "ей",
-    "ю",
-    "я",
-    "ов",
-    "ам",
-    "ами",
-    "ах",
-    "ь",
-    "й",
-)
-
-
-def _inflect(word: str) -> set[str]:
-    """A Cyrillic name with the endings that it may take."""
-    stem = word[:-1] if word[-1] in "аяйьеоыи" else word
-    return {stem + ending for ending in _ENDINGS} if len(stem) > 2 else set()
-
-
-def _stems(word: str) -> set[str]:
-    """What a Cyrillic word may be a form of."""
-    if not ("а" <= word[-1] <= "ё"):
-        return set()
-    stems = {word.removesuffix(ending) for ending in _ENDINGS if word.endswith(ending)}
-    return {stem + ending for stem in stems for ending in ("", "а", "я", "й", "ь", "о", "е", "ы", "и")}
+def _fold_lower(text: str) -> tuple[str, list[int] | None]:
+    """A text's shadow in lower case, and the place of each character."""
+    shadow, places = fold_text(text)
+    lower = shadow.lower()
+    if len(lower) != len(shadow):
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in shadow)
+    return lower, places

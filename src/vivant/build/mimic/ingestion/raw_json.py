@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import mmap
+import os
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from vivant.build.mimic.ingestion.values import InvalidValueError
 from vivant.core import encodings
 
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_STRING, _OTHER = rb'"(?:[^"\\]++|\\.)*+"', rb'[^"\[\]{}]*+'
+_UP_TO_BRACKET = re.compile(_OTHER + rb"(?:" + _STRING + _OTHER + rb")*+[\[\]{}]", re.DOTALL)
+_LIST_OF_COMMENTS = re.compile(rb'(?<!\\)"comments"\s*:\s*\[\Z')
+_BLOCK = 4 << 20
 _BETWEEN = re.compile(r"[\s,]*")
 _COLON = re.compile(r"\s*:\s*")
 _DECODER = json.JSONDecoder()
@@ -142,46 +145,62 @@ def _explain(content: bytes, error: Exception) -> str:
 def split_off_comments(path: str) -> tuple[bytes, array[int], str]:
     """A `.info.json` without its comments, where in the file each whole comment begins and ends, and why it ends early.
 
-    The file is mapped, not read, and a comment costs sixteen bytes here whatever it says. A file that breaks off inside
+    The file is read by blocks, and a comment costs sixteen bytes here whatever it says. A file that breaks off inside
     its comments gives what stands before; one that breaks off elsewhere: Wrong.
     """
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        depth = 0
-        awaited = inside = False
-        begun = start = 0
-        spans = array("q")
-        hole: tuple[int, int] | None = None
-        for match in _TOKEN.finditer(content):
-            token = match.group()
-            mark = token[:1]
-            if mark == b'"':
-                awaited = depth == 1 and token == b'"comments"'
-            elif mark in b"[{":
-                if awaited and mark == b"[":
-                    inside, start = True, match.end()
-                awaited = False
+    depth = 0
+    inside = False
+    begun = start = 0
+    spans = array("q")
+    hole: tuple[int, int] | None = None
+    with open(path, "rb") as file:
+        for token, place in _split_at_brackets(file):
+            if token.endswith((b"[", b"{")):
+                if depth == 1 and _LIST_OF_COMMENTS.search(token):
+                    inside, start = True, place + 1
                 depth += 1
                 if inside and depth == 3:
-                    begun = match.start()
+                    begun = place
             else:
                 depth -= 1
                 if inside and depth == 2:
-                    spans.extend((begun, match.end()))
+                    spans.extend((begun, place + 1))
                 elif inside and depth == 1:
-                    inside, hole = False, (start, match.start())
-        cut = f"cut off after {len(content):,} bytes"
+                    inside, hole = False, (start, place)
+        size = file.seek(0, os.SEEK_END)
+        cut = f"cut off after {size:,} bytes"
+        file.seek(0)
         if inside:
-            return content[:start] + b"]}", spans, cut
+            return file.read(start) + b"]}", spans, cut
         if depth != 0:
             raise InvalidValueError(cut)
         if hole is None:
-            return bytes(content), spans, ""
-        return content[: hole[0]] + content[hole[1] :], spans, ""
+            return file.read(), spans, ""
+        before = file.read(hole[0])
+        file.seek(hole[1])
+        return before + file.read(), spans, ""
+
+
+def _split_at_brackets(file: BinaryIO) -> Iterator[tuple[bytes, int]]:
+    """A file in pieces that end with a bracket outside strings, and the place of each bracket."""
+    content, offset = b"", 0
+    while block := file.read(_BLOCK):
+        content += block
+        end = 0
+        while match := _UP_TO_BRACKET.match(content, end):
+            end = match.end()
+            yield match.group(), offset + end - 1
+        content, offset = content[end:], offset + end
 
 
 def read_spans(path: str, spans: array[int]) -> Iterator[bytes]:
     """The pieces that stand at places of a file, as JSON lists of some thousand at a time."""
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+    with open(path, "rb") as file:
         for first in range(0, len(spans), 2 * _AT_ONCE):
-            ends = iter(spans[first : first + 2 * _AT_ONCE])
-            yield b"[" + b",".join(content[a:b] for a, b in zip(ends, ends, strict=True)) + b"]"
+            places = spans[first : first + 2 * _AT_ONCE]
+            start = places[0]
+            file.seek(start)
+            content = file.read(places[-1] - start)
+            ends = iter(places)
+            pieces = (content[a - start : b - start] for a, b in zip(ends, ends, strict=True))
+            yield b"[" + b",".join(pieces) + b"]"

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from msgspec import Struct
 
 from vivant.build.mimic.ingestion.creators import list_creator_keys, write_creators
-from vivant.build.mimic.ingestion.people import SUFFIX, write_names
+from vivant.build.mimic.ingestion.people import SUFFIX, fold_names, write_names
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.text_forms import clean_text, squeeze_spaces
 from vivant.build.mimic.ingestion.values import VideoRow
@@ -60,7 +60,8 @@ class RecordWriter:
         self._left: Counter[str] = Counter()
         self._left_comments: Counter[str] = Counter()
         self._notes: Counter[str] = Counter()
-        self._people: set[str | None] = set()
+        self._people: list[str] = []
+        self._folded_names = pa.array([], pa.string())
         self._makers: set[tuple[str, ...]] = set()
         self._creators: set[tuple[str, str, str]] = set()
         self.report = IngestReport()
@@ -70,7 +71,13 @@ class RecordWriter:
 
     def people(self, names: Iterable[str | None]) -> None:
         """Take note of uploaders' and commenters' names, so that they leave every text of the crawl."""
-        self._people.update(names)
+        self._people.extend(filter(None, names))
+        if len(self._people) >= self._batch:
+            self._fold_people()
+
+    def _fold_people(self) -> None:
+        self._folded_names = pc.unique(pa.concat_arrays([self._folded_names, fold_names(set(self._people))]))
+        self._people.clear()
 
     def maker(self, row: VideoRow, names: Sequence[str]) -> None:
         """Take note of who put a video up: names leave the texts, hashes of them tell a creator on two platforms."""
@@ -178,7 +185,8 @@ class RecordWriter:
         self.report.left = dict(self._left)
         self.report.left_comments = dict(self._left_comments)
         self.report.notes = dict(self._notes)
-        write_names(self._done.with_suffix(SUFFIX), (name for name in self._people if name))
+        self._fold_people()
+        write_names(self._done.with_suffix(SUFFIX), self._folded_names)
         write_creators(self._done, self._creators)
         write_atomic(self._done, msgspec.json.encode(self.report), durable=False)
         return self.report
