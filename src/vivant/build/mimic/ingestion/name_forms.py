@@ -10,10 +10,10 @@ from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI
 from vivant.build.mimic.ingestion.text_forms import fold_text
 from vivant.build.mimic.ingestion.word_lists import split_list
 
-HANDLE = re.compile(r"@?([A-Za-z0-9_]{5,60})")
+HANDLE = re.compile(r"@?([A-Za-z0-9_]{4,60})")
 AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
 """Signs around a word that are none of it."""
-RUSSIAN_ENDINGS = split_list("а у ом ем ём е ы и ой ей ою ю я ам ами ах ов ев ям ями ях ь й ин ина ину")
+RUSSIAN_ENDINGS = split_list("о а у ом ем ём е ы и ой ей ою ю я ам ами ах ов ев ям ями ях ь й ин ина ину")
 _LOST, _RESTORED = "аяйьеоыи", ("", *"аяйьоеыи")
 """Letters that a Russian name loses before an ending."""
 _HONORIFICS = split_list(
@@ -25,9 +25,10 @@ _OFFICES = split_list(
 )
 """What the name of a channel may end with."""
 _PLACEHOLDERS = {"deleted user", "user deleted", "unknown user", "private user", "[deleted]"}
-_SHORTEST_NAME, _SHORTEST_PAIR, _LONGEST_NAME = 5, 7, 60
+_SHORTEST_NAME, _SHORTEST_PAIR, _LONGEST_NAME = 4, 7, 60
 _UNSPACED = re.compile(f"[{CJK}]")
 _BETWEEN = re.compile(r"[\s._\-'’]{0,3}")
+_RUSSIAN_BETWEEN = re.compile(rf"[а-яё]{{0,3}}{_BETWEEN.pattern}")
 _ORNAMENT = re.compile(rf"^[^\w@]+|[^\w]+$|[{EMOJI}\ufe0f]+")
 _OFFICE = re.compile(f"(?: |^)(?:{'|'.join(map(re.escape, _OFFICES))})$")
 
@@ -40,7 +41,7 @@ def fold_name(name: str) -> str:
     if folded in _PLACEHOLDERS or len(folded) > _LONGEST_NAME:
         return ""
     folded = " ".join(_ORNAMENT.sub(" ", folded).split())
-    while (shorter := _OFFICE.sub("", folded).strip()) != folded and shorter:
+    while (shorter := _OFFICE.sub("", folded).strip()) != folded and len(shorter) >= _SHORTEST_NAME:
         folded = shorter
     words = re.findall(r"\w+", folded)
     if not any(character.isalpha() for character in folded) or not words or folded in _PLACEHOLDERS:
@@ -109,7 +110,7 @@ def find_name(name: str, lower: str) -> Iterator[tuple[int, int]]:
     if unspaced:
         bounds = _choose_bounds([character for character in name if character.isalnum()])
     elif is_russian(words[-1]) and len(words[-1]) > 3:
-        words[-1] = cut_vowel(words[-1])
+        words = [cut_vowel(word) if is_russian(word) else word for word in words]
         bounds = (_RUSSIAN,)
     else:
         bounds = (_LATIN,)
@@ -132,14 +133,17 @@ def _choose_bounds(letters: Sequence[str]) -> tuple[_Bounds, ...]:
     """Names of scripts without spaces may stand anywhere, if they are long; short ones need a sign or a title."""
     if len(letters) >= 4 or (len(letters) == 3 and not all("\u3040" <= c <= "\u30ff" for c in letters)):
         return (_KATAKANA,) if all("\u30a0" <= c <= "\u30ff" for c in letters) else (_ANYWHERE,)
-    return _TITLED, _MARKED
+    return (_ANYWHERE,) if letters[0] == "阿" else (_TITLED, _MARKED)
 
 
 def _match_words(words: Sequence[str], lower: str, start: int) -> int:
-    """Where words end that follow one another from a place, with at most three signs between; 0 where they do not."""
+    """Where words end that follow one another from a place, with at most three signs between; 0 where they do not.
+
+    Each of a Russian name may have its ending.
+    """
     end = start + len(words[0])
     for word in words[1:]:
-        between = _BETWEEN.match(lower, end)
+        between = (_RUSSIAN_BETWEEN if is_russian(word) else _BETWEEN).match(lower, end)
         place = lower.find(word, end, (between.end() if between else end) + len(word))
         if place < 0:
             return 0

@@ -57,7 +57,7 @@ SAMPLE = 200_000
 """Texts in which words are counted."""
 COMMON = 5
 """A plain word in so many texts of the sample is a word of the language."""
-_SHORTEST_WORD = 5
+_SHORTEST_WORD = 4
 _NAMES_AT_ONCE, _TEXTS_AT_ONCE = 50_000, 5_000
 
 
