@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from vivant.analysis.comparison import name_runs
 from vivant.analysis.value_matrix import read_value_matrices
 from vivant.metrics.anchor_items import Labels, Matrix, choose_anchors, estimate_from_subset
 from vivant.metrics.intervals import encode_labels
@@ -43,7 +42,7 @@ def measure(
 def main(paths: list[str]) -> None:
     """Print a line per task and size."""
     runs = load_runs(paths)
-    names = name_runs(runs)
+    names = [run.name for run in runs]
     models = {name: run.model for name, run in zip(names, runs, strict=True)}
     for task, matrix in read_value_matrices(runs, names, common_protocol(runs, None)).items():
         values = matrix.values[matrix.shared]

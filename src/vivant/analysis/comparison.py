@@ -145,7 +145,7 @@ def compare(
         )
     if len(loaded) < 2:
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
-    names = name_runs(loaded)
+    names = [run.name for run in loaded]
     parts = {name: _by_task(run, protocol, where, values) for name, run in zip(names, loaded, strict=True)}
     pairs: list[RunPair] = []
     flips: list[Sequence[Flip]] = []
@@ -193,14 +193,6 @@ def _join_flips(parts: Sequence[Sequence[Flip]]) -> Sequence[Flip]:
     if len(parts) == 1 and len(parts[0]) > IN_MEMORY:
         return parts[0]
     return tuple(flip for part in parts for flip in part)
-
-
-def name_runs(runs: Sequence[Run]) -> list[str]:
-    """The names of runs; where two have the same, the folder above is named too."""
-    names = [run.name for run in runs]
-    if len(set(names)) == len(names):
-        return names
-    return ["/".join(run.dir.path.resolve().parts[-2:]) for run in runs]
 
 
 def name_family(task: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from vivant.analysis.comparison import Comparison, RunPair, correct_p_values, name_runs
+from vivant.analysis.comparison import Comparison, RunPair, correct_p_values
 from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.core.errors import UsageError
@@ -45,7 +45,7 @@ def compare_groups(
         raise UsageError(f"--match {overlap.pop()}: samples cannot agree in what is compared")
     pairs: list[RunPair] = []
     notes: list[str] = []
-    names = name_runs(runs)
+    names = [run.name for run in runs]
     for name, run in zip(names, runs, strict=True):
         for part in summary.restrict(run.scores(protocol, values), where):
             for facet in dict.fromkeys(between):

@@ -13,7 +13,6 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.analysis.comparison import name_runs
 from vivant.analysis.next_requests import NextRequests, plan_next_requests
 from vivant.analysis.value_matrix import ValueMatrix, nothing_shared_error, read_value_matrices
 from vivant.benchmarks.base import Protocol
@@ -95,7 +94,7 @@ def rank(
     if len(loaded) < 2:
         raise UsageError("Name two runs or more to rank them")
     protocol = common_protocol(loaded, protocol)
-    names = name_runs(loaded)
+    names = [run.name for run in loaded]
     matrices = read_value_matrices(loaded, names, protocol)
     contested = {task: matrix for task, matrix in matrices.items() if len(matrix.runs) > 1}
     if not contested:

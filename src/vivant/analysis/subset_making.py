@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.analysis.comparison import name_runs
 from vivant.analysis.value_matrix import ValueMatrix, nothing_shared_error, read_value_matrices
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
@@ -51,7 +50,7 @@ def make_subset(
     """
     loaded = load_runs(runs)
     protocol = common_protocol(loaded, protocol)
-    names = name_runs(loaded)
+    names = [run.name for run in loaded]
     models = {name: run.model for name, run in zip(names, loaded, strict=True)}
     tasks: dict[str, TaskSubset] = {}
     for task, matrix in read_value_matrices(loaded, names, protocol).items():

@@ -46,7 +46,7 @@ def list_conditions(runs: Sequence[Run], protocol: Protocol | None = None) -> li
 
 def check_names(runs: Sequence[Run]) -> None:
     """Refuse runs that their names do not tell apart."""
-    names = [run.name for run in runs]
+    names = [run.path.resolve().name for run in runs]
     if len(set(names)) != len(names):
         raise UsageError("Two runs have the same name; rename a run directory")
 

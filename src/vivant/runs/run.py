@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import logging
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -32,14 +33,11 @@ logger = logging.getLogger("vivant")
 class Run:
     """Everything is read from disk when it is asked for, and scores are derived from the log."""
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, name: str = "") -> None:
         self.dir = RunDir(Path(path))
         self.manifest: Manifest = self.dir.manifest()
-
-    @property
-    def name(self) -> str:
-        """The directory's name."""
-        return self.dir.path.resolve().name
+        self.name = name or self.dir.path.resolve().name
+        """The directory's name; among runs that were loaded together, with folders above where others have it too."""
 
     @property
     def model(self) -> str:
@@ -62,7 +60,7 @@ class Run:
 
     @cached_property
     def _scoring(self) -> RunScoring:
-        return RunScoring(self.dir, self.manifest)
+        return RunScoring(self.dir, self.manifest, self.name)
 
     def scores(
         self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None, *, anew: bool = False
@@ -204,7 +202,20 @@ def load_runs(runs: RunLike | Sequence[RunLike]) -> list[Run]:
         raise RunError(f"None of these is a run, or holds one: {', '.join(strangers) or 'nothing was named'}")
     if strangers:
         logger.info("Skipped, no run: %s", ", ".join(strangers))
-    return list(loaded.values())
+    names = _tell_apart(list(loaded))
+    return [
+        run if run.name == names[path] else Run(run.dir.path, names[path]) for path, run in loaded.items()
+    ]
+
+
+def _tell_apart(paths: Sequence[Path]) -> dict[Path, str]:
+    """Names of directories; those that have the same one, with as many of the folders above as tell them apart."""
+    names = {path: path.name for path in paths}
+    length = 1
+    while len(counts := Counter(names.values())) < len(names):
+        length += 1
+        names |= {path: "/".join(path.parts[-length:]) for path in paths if counts[names[path]] > 1}
+    return names
 
 
 def find_run_folders(path: Path) -> list[Path]:

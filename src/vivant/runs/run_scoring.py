@@ -46,9 +46,10 @@ class NoJudgeError(VivantError):
 class RunScoring:
     """Scores of one run directory."""
 
-    def __init__(self, directory: RunDir, manifest: Manifest) -> None:
+    def __init__(self, directory: RunDir, manifest: Manifest, name: str) -> None:
         self.dir = directory
         self.manifest = manifest
+        self.name = name
 
     def scores(
         self, protocol: Protocol, values: Mapping[str, Any] | None = None, *, anew: bool = False
@@ -277,7 +278,7 @@ class RunScoring:
     ) -> ScoredRun:
         infos = tuple(judgements.info for judgements in judges)
         return ScoredRun(
-            run=self.dir.path.resolve().name,
+            run=self.name,
             model=self.manifest.model,
             style=self.manifest.style,
             task=task,
