@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 import vivant
+from tests.support.board_kit import make_run as make_board_run
 from tests.support.helpers import vivant as command
 from tests.support.runs_kit import TASK, answer, make_run, quiz, run_of
 from vivant.analysis.comparison_table import build_comparison_table, format_p, write_flips
@@ -19,7 +20,10 @@ from vivant.core.errors import UsageError
 from vivant.core.records import Record
 from vivant.core.table import to_text
 from vivant.core.types import Option, Reply
+from vivant.reporting.figure_context import merge_tasks
 from vivant.reporting.html.leader_comparison import compare_leaders
+from vivant.reporting.html.report_data import gather_report_data
+from vivant.runs.run import load_runs
 
 
 @pytest.fixture
@@ -280,3 +284,18 @@ def test_p_values_as_papers_print_them() -> None:
     assert [format_p(p) for p in (None, 0.5, 0.0499, 0.00432, 0.00001)] == [
         "–", "0.500", "0.050", "0.0043", "< 0.0001",
     ]  # fmt: skip
+
+
+def test_runs_in_folders_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
+    """modelA/mime and modelB/mime are two runs, in every table, comparison, report and figure."""
+    good = make_board_run(tmp_path / "x" / "m" / "run", 50, "good")
+    bad = make_board_run(tmp_path / "y" / "m" / "run", 20, "bad")
+    alone = make_board_run(tmp_path / "y" / "other", 30, "third")
+    runs = load_runs([good, bad.path, alone.path])
+    assert [run.name for run in runs] == ["x/m/run", "y/m/run", "other"]
+    assert {part.run for run in runs for part in run.scores()} == {"x/m/run", "y/m/run", "other"}
+    (pair,) = vivant.compare([good, bad]).pairs
+    assert (round(pair.result.first * 60), round(pair.result.second * 60)) == (50, 20)
+    data = gather_report_data(runs[:2], None)
+    assert {(row.model, round(row.value or 0)) for row in data.rows} == {("good", 83), ("bad", 33)}
+    assert sorted(len(part.rows) for part in merge_tasks(data.parts)) == [60, 60]
