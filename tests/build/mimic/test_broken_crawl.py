@@ -230,7 +230,7 @@ def test_a_thread_without_its_comment_is_no_video(tmp_path: Path) -> None:
     assert [row["id"] for row in rows(tmp_path, "videos")] == ["abcdefghijk"]
     assert [row["text"] for row in rows(tmp_path, "comments")] == ["nice"]
     assert {place[:2] for place in quarantine(tmp_path)} == {
-        ("threads.json, item 2", "1 comments"),
+        ("threads.json, item 2", "1 comment"),
         ("threads.json", "item 3"),
     }
 

@@ -16,7 +16,7 @@ from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion.creators import gather_creators
 from vivant.build.mimic.ingestion.name_index import HashSet, hash_strings, to_series
 from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
-from vivant.build.mimic.ingestion.writer import IngestReport, write_missing_tables
+from vivant.build.mimic.ingestion.writer import IngestReport, count_comments, write_missing_tables
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
 if TYPE_CHECKING:
@@ -149,9 +149,9 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
     for reason, number in ((_ORPHANS, lost), (_REPEATED, repeated)):
         if number:
             report.left_comments[reason] = report.left_comments.get(reason, 0) + number
-    report.quarantine += [(ref, f"{number} comments", _ORPHANS) for ref, number in orphans]
+    report.quarantine += [(ref, count_comments(number), _ORPHANS) for ref, number in orphans]
     if repeated:
-        report.quarantine.append(("", f"{repeated} comments", _REPEATED))
+        report.quarantine.append(("", count_comments(repeated), _REPEATED))
 
 
 def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str, names: NameBook) -> None:
