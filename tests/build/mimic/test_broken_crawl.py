@@ -22,7 +22,7 @@ from tests.build.mimic.test_crawl_forms import (
     web_item,
 )
 from tests.build.mimic.test_sources import thread, video
-from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion import ingest, raw_json
 from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
 from vivant.build.mimic.steps import StepError
 
@@ -230,7 +230,7 @@ def test_a_thread_without_its_comment_is_no_video(tmp_path: Path) -> None:
     assert [row["id"] for row in rows(tmp_path, "videos")] == ["abcdefghijk"]
     assert [row["text"] for row in rows(tmp_path, "comments")] == ["nice"]
     assert {place[:2] for place in quarantine(tmp_path)} == {
-        ("threads.json, item 2", "1 comments"),
+        ("threads.json, item 2", "1 comment"),
         ("threads.json", "item 3"),
     }
 
@@ -332,3 +332,24 @@ def test_a_work_folder_inside_the_source_does_not_make_it_new(tmp_path: Path) ->
     (tmp_path / "one.json").write_text(json.dumps(web_item()))
     assert not ingest(tmp_path / "work", [tmp_path], ALONE).kept
     assert ingest(tmp_path / "work", [tmp_path], ALONE).kept
+
+
+@pytest.mark.parametrize("block", [1, 7, 1 << 20])
+def test_comments_are_found_wherever_blocks_of_a_file_end(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Brackets and quotes inside texts are no structure, nor is a list of that name further in."""
+    comments = [{"id": str(n), "text": text} for n, text in enumerate(['a "]}" b', "\\\\", "[{", '\\"'])]
+    info = {
+        "tags": ["comments", "x"],
+        "more": {"comments": [{"id": "inner"}]},
+        "comments": comments,
+        "title": "t",
+    }
+    path = tmp_path / "video.info.json"
+    path.write_text(json.dumps(info))
+    monkeypatch.setattr(raw_json, "_BLOCK", block)
+    rest, spans, cut = raw_json.split_off_comments(str(path))
+    assert json.loads(rest) == info | {"comments": []}
+    assert [json.loads(piece) for piece in raw_json.read_spans(str(path), spans)] == [comments]
+    assert not cut

@@ -151,6 +151,19 @@ def test_names_of_all_people_leave_all_texts() -> None:
     ]
 
 
+def test_names_are_found_among_very_many() -> None:
+    """Names of one word, of several and of scripts without spaces, each beside thousands of others."""
+    crowd = [f"somebody{n}" for n in range(2000)] + [f"marta walks{n}" for n in range(2000)]
+    crowd += [chr(0x4E00 + n) + chr(0x5E00 + n) + "先生" for n in range(2000)] + ["перолиста"]
+    texts = [
+        "ask somebody1999 or somebody2000",
+        "Marta Walks7’s and marta_walks1999",
+        "谢谢\u4e07\u5e07先生",
+        "с Перолистой",
+    ]
+    assert NameBook(crowd).clean(pa.array(texts)).to_pylist() == ["ask or somebody2000", "and", "谢谢", "с"]
+
+
 def test_every_text_keeps_its_row() -> None:
     """Rows are found in several ways, one after the other; a text must not land in the row of another."""
     book = NameBook([fold_name(name) for name in ("quill_77", "羽毛笔先生", "Marta Walks")])

@@ -251,7 +251,9 @@ def _finish(
             lost = f"Most were lost to: {reason} ({number:,})"
         practice = f"the {settings.audit.practice:,} the audit is to practise on (audit.practice)"
         fewer = f"the {bench:,} of the benchmark" if train < bench else practice
-        step.note(f"FEW FOR TRAINING: {train:,} videos, fewer than {fewer}. {lost}. {remedy}")
+        step.note(
+            f"FEW FOR TRAINING: {train:,} {'video' if train == 1 else 'videos'}, fewer than {fewer}. {lost}. {remedy}"
+        )
 
 
 def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:

@@ -304,5 +304,5 @@ def _report(
     why = Counter(topic.dropped for topic in topics if topic.dropped)
     step.count("topics", into=len(topics), out=sum(not topic.dropped for topic in topics), why=why)
     if with_topics and settings.topics.make != "always":
-        step.note(f"{with_topics:,} videos came with topics and keep them")
+        step.note(f"videos that came with topics and keep them: {with_topics:,}")
     step.note("look at them: topics.jsonl; have them reviewed: questions.jsonl (docs/mimic-topics.md)")

@@ -218,7 +218,7 @@ def _finish(step: BuildStep, writer: _Writer, videos: int, settings: PipelineSet
         sum(1 for _ in (step.folder / "videos").iterdir()) if (step.folder / "videos").is_dir() else 0
     )
     step.note(
-        f"{with_media:,} videos are at hand, in {shards} shard(s)"
+        f"videos at hand: {with_media:,}; shards: {shards:,}"
         if shards
         else "no videos are at hand: no shards"
     )

@@ -176,10 +176,10 @@ def _finish(
     step.count("comments", into=report.comments_in, out=report.comments, why=report.left_comments)
     if report.mended:
         step.note(
-            f"{report.mended:,} values could not be used and were taken as unknown; see quarantine.parquet"
+            f"values that could not be used and were taken as unknown: {report.mended:,}; see quarantine.parquet"
         )
     for note, number in sorted(report.notes.items()):
-        step.note(f"{number:,} {note}")
+        step.note(f"{note}: {number:,}")
     unread = sorted(source for source, _, reason in report.quarantine if reason.startswith(NOT_READ))
     if unread:
         more = f" and {len(unread) - _NAMED:,} more" if len(unread) > _NAMED else ""

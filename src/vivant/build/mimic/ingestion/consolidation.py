@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion.creators import gather_creators
 from vivant.build.mimic.ingestion.name_index import HashSet, hash_strings, to_series
 from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
-from vivant.build.mimic.ingestion.writer import IngestReport, write_missing_tables
+from vivant.build.mimic.ingestion.writer import IngestReport, count_comments, write_missing_tables
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _ROW_GROUP = 100_000
+_AT_ONCE = 25_000
+"""Rows whose names are looked for together."""
 _TWICE = "the same video twice"
 _ORPHANS = "its video was not taken in"
 _REPEATED = "the same comment twice"
@@ -36,6 +40,7 @@ def consolidate(
     """
     report = _merge_reports(reports)
     write_missing_tables(folder)
+    pa.default_memory_pool().release_unused()  # what the readers needed
     with connect(folder.parent, memory, workers) as db:
         names = NameBook(()) if keep_names else _make_name_book(db, folder)
         _sort_videos(db, folder, report, names)
@@ -71,13 +76,15 @@ def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
     comments = parquet_source(folder / "comments")
     every: int = db.execute(f"SELECT count(*) FROM {comments}").fetchall()[0][0]
     # Chosen by the hash of the id, so that the order in which files were read does not matter.
-    texts = db.sql(
-        f"SELECT DISTINCT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0"
-    )
+    texts = db.sql(f"SELECT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0")
     wanted = HashSet(hash_strings(plain))
     counts: Counter[str] = Counter()
+    seen = HashSet(np.empty(0, np.uint64))
     for batch in texts.to_arrow_reader(_ROW_GROUP):
-        words = split_words(batch.column(0)).flatten()
+        hashes, rows = np.unique(hash_strings(to_series(batch.column(0))), return_index=True)
+        new = ~seen.contains(hashes)  # each text counts once
+        seen = HashSet(np.concatenate([seen.hashes, hashes[new]]))
+        words = split_words(batch.column(0).take(pa.array(rows[new]))).flatten()
         named = words.filter(pa.array(wanted.contains(hash_strings(to_series(words)))))
         counts.update({entry["values"]: entry["counts"] for entry in named.value_counts().to_pylist()})
     return NameBook(names, frozenset(word for word, number in counts.items() if number >= COMMON))
@@ -95,8 +102,8 @@ def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, nam
         db,
         videos,
         VIDEOS,
-        f"SELECT * FROM {parquet_source(videos)} QUALIFY row_number() OVER (PARTITION BY ref ORDER BY "
-        f"views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}) = 1 ORDER BY ref",
+        f"SELECT * FROM {parquet_source(videos)} "
+        f"ORDER BY ref, id, views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}",
         names,
     )
     extra = sum(number - 1 for _, number in repeated)
@@ -131,8 +138,7 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
         comments,
         COMMENTS,
         f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
-        "QUALIFY row_number() OVER (PARTITION BY ref, id ORDER BY likes DESC NULLS LAST, text, time, reply_to) = 1 "
-        "ORDER BY ref, id",
+        "ORDER BY ref, id, likes DESC NULLS LAST, text, time, reply_to",
         names,
     )
     remaining = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
@@ -143,18 +149,21 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
     for reason, number in ((_ORPHANS, lost), (_REPEATED, repeated)):
         if number:
             report.left_comments[reason] = report.left_comments.get(reason, 0) + number
-    report.quarantine += [(ref, f"{number} comments", _ORPHANS) for ref, number in orphans]
+    report.quarantine += [(ref, count_comments(number), _ORPHANS) for ref, number in orphans]
     if repeated:
-        report.quarantine.append(("", f"{repeated} comments", _REPEATED))
+        report.quarantine.append(("", count_comments(repeated), _REPEATED))
 
 
 def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str, names: NameBook) -> None:
-    """Replace a folder's files by what a sorted query gives. DuckDB's own writer does not give the same bytes twice."""
+    """Replace a folder's files by what a sorted query gives, the first of those with the same ref and id.
+
+    DuckDB's own writer does not give the same bytes twice.
+    """
     new = folder / "settled.tmp"
     with pq.ParquetWriter(new, schema, compression="zstd", use_dictionary=["ref"]) as writer:
         waiting: list[pa.RecordBatch] = []
         rows = 0
-        for batch in db.sql(query).to_arrow_reader(_ROW_GROUP):
+        for batch in _drop_repeated(db.sql(query).to_arrow_reader(_AT_ONCE)):
             waiting.append(_remove_people(batch, names))
             rows += batch.num_rows
             while rows >= _ROW_GROUP:
@@ -166,6 +175,22 @@ def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str
     for old in folder.glob("*.parquet"):
         old.unlink()
     new.rename(folder / "settled.parquet")
+
+
+def _drop_repeated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Of rows that follow one another with the same ref and id only the first.
+
+    A sort and this pass need less memory than DuckDB's window function.
+    """
+    last: tuple[str, str] | None = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        refs, ids = batch.column("ref"), batch.column("id")
+        new = pc.or_(pc.not_equal(refs[1:], refs[:-1]), pc.not_equal(ids[1:], ids[:-1]))
+        first = pa.array([(refs[0].as_py(), ids[0].as_py()) != last])
+        last = refs[-1].as_py(), ids[-1].as_py()
+        yield batch.filter(pa.concat_arrays([first, new]))
 
 
 def _join_chunks(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -60,7 +60,7 @@ class KeyIndex:
         keys: Some keys at a time, and the number of each key's name.
     """
 
-    def __init__(self, names: pl.Series, keys: Iterable[tuple[pl.Series, Numbers]]) -> None:
+    def __init__(self, names: pa.Array, keys: Iterable[tuple[pl.Series, Numbers]]) -> None:
         self._names = names
         pairs = [(hash_strings(strings), numbers) for strings, numbers in keys]
         hashes = np.concatenate([_NO_HASHES, *(hashes for hashes, _ in pairs)])
@@ -80,7 +80,7 @@ class KeyIndex:
         first = np.searchsorted(self._known.hashes, hashes, "left")
         last = np.searchsorted(self._known.hashes, hashes, "right")
         return {
-            word: self._names.gather(self._numbers[start:end]).to_list()
+            word: self._names.take(pa.array(self._numbers[start:end])).to_pylist()
             for word, start, end in zip(column.to_list(), first, last, strict=True)
         }
 

@@ -137,7 +137,7 @@ class NameBook:
         alone = pc.utf8_is_alnum(column)
         column = pa.concat_arrays([column.filter(alone), column.filter(pc.invert(alone))])
         self._stems = HashSet(np.empty(0, np.uint64))
-        self._keys = KeyIndex(to_series(column), self._list_keys(column, pc.sum(alone).as_py() or 0))
+        self._keys = KeyIndex(column, self._list_keys(column, pc.sum(alone).as_py() or 0))
         self._empty = not len(names)
 
     def _list_keys(self, names: pa.Array, alone: int) -> Iterator[tuple[pl.Series, Numbers]]:

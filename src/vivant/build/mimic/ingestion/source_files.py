@@ -91,7 +91,7 @@ def read_file(
         with unpack(path, unpacked) as (content, trouble):
             if trouble:
                 writer.report.quarantine.append((source, "", trouble))
-                writer.note("compressed files break off; what stands before is read")
+                writer.note("compressed files that break off, read up to there")
             if content.stat().st_size or not trouble:
                 read(path, media, writer, defaults, content)
     except OSError as error:

@@ -96,7 +96,7 @@ class RecordWriter:
         if _UNSAFE.search(row.id):
             row.id = _UNSAFE.sub("_", row.id)
         if row.uploaded is not None and row.uploaded > self._tomorrow:
-            self.note("videos are dated in the future; their dates are kept")
+            self.note("videos dated in the future, whose dates are kept")
         self._rows.append(row)
         self.report.videos_in += 1
         self.report.videos += 1
@@ -154,7 +154,7 @@ class RecordWriter:
         """Comments that cannot be used: one line for all of a video. `new`: they have not been counted yet."""
         self.report.comments_in += number if new else 0
         self._left_comments[reason] += number
-        self.report.quarantine.append((ref, f"{number} comments", reason))
+        self.report.quarantine.append((ref, count_comments(number), reason))
 
     def cut_comments(self, source: str, reason: str, kept: int) -> None:
         """A video whose list of comments breaks off: it stays with those that are whole, and the torn one counts."""
@@ -170,7 +170,7 @@ class RecordWriter:
         self.report.quarantine.append((source, item, f"{problem}; taken as unknown, the rest is kept"))
 
     def note(self, what: str) -> None:
-        """Something worth a sentence, counted."""
+        """Something worth a line, counted: what there is a number of."""
         self._notes[what] += 1
 
     # ── what goes out ──
@@ -244,6 +244,11 @@ class RecordWriter:
         self._put("comments", pa.table(arrays, schema=COMMENTS))
         for column in (*self._columns, self._refs, self._runs):
             column.clear()
+
+
+def count_comments(number: int) -> str:
+    """How the quarantine names several comments of one video."""
+    return "1 comment" if number == 1 else f"{number} comments"
 
 
 def write_missing_tables(folder: Path) -> None:
