@@ -8,6 +8,7 @@ out: our T-pose, with each joint's axes read from its bones (where children lie,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -22,6 +23,8 @@ _LIMBS = (
 )
 _HINT = 0.03
 """Share of a bone's length by which the next one must lie aside to tell its twist."""
+_EVEN = 0.87
+"""Cosine of the angle (30°) by which a limb of a rest pose may differ from the other side's."""
 _NODDING = 0.7
 """Cosine of the angle by which a neck or head may be bent against the bone below it on average."""
 
@@ -68,7 +71,22 @@ def _stands(joint_map: dict[str, int], rest: Array) -> bool:
     across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
     legs = [rest[joint_map[side + "Leg"]] - rest[joint_map[side + "UpLeg"]] for side in ("Left", "Right")]
     hanging = all(np.dot(up, unit(leg)) < -0.6 for leg in legs)
-    return bool(hanging and np.linalg.norm(across) > 0 and abs(np.dot(up, unit(across))) < 0.5)
+    if not hanging or not np.linalg.norm(across) or abs(np.dot(up, unit(across))) > 0.5:
+        return False
+    return _is_even(joint_map, rest, unit(across))
+
+
+def _is_even(joint_map: dict[str, int], rest: Array, across: Array) -> bool:
+    """Whether left limbs mirror the right ones. Who walks or runs does not: some files state such a frame as rest."""
+    for start, end in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
+        if not all(side + bone in joint_map for side in ("Left", "Right") for bone in (start, end)):
+            continue
+        left, right = (
+            unit(rest[joint_map[side + end]] - rest[joint_map[side + start]]) for side in ("Left", "Right")
+        )
+        if np.dot(left, right - 2 * np.dot(right, across) * across) < _EVEN:
+            return False
+    return True
 
 
 def _world_axes(joint_map: dict[str, int], positions: Array) -> Array:
@@ -241,13 +259,24 @@ def _below(bvh: Bvh, index: int, ancestor: int) -> bool:
 
 
 def hip_height(bvh: Bvh, joint_map: dict[str, int], rest: Array, axes: Array) -> float:
-    """How high the hips are in the reference pose, with the ankles' own height in proportion."""
+    """How high the hips of somebody who stands are: by the lengths of legs, since a rest pose may spread or bend them.
+
+    The ankles' own height is added in proportion.
+    """
+    sides = ("Left", "Right")
+    feet = all(side + "Foot" in joint_map for side in sides)
+    legs = [
+        [side + bone for bone in (("UpLeg", "Leg", "Foot") if feet else ("UpLeg", "Leg"))] for side in sides
+    ]
+    lengths = [
+        np.linalg.norm(rest[joint_map[b]] - rest[joint_map[a]]) for leg in legs for a, b in pairwise(leg)
+    ]
     heights = rest @ axes.T[:, 1]
-    feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
-    above = float(heights[joint_map["Hips"]] - np.mean(heights[feet]))
+    drop = heights[joint_map["Hips"]] - np.mean([heights[joint_map[leg[0]]] for leg in legs])
+    above = float(drop + sum(lengths) / 2)
     if above <= 0:
         raise DataError(f"{bvh.source}: the hips are not above the feet, so the figure's size cannot be told")
     ours = HIP_HEIGHT - ANKLE_HEIGHT
-    if "LeftFoot" not in joint_map or "RightFoot" not in joint_map:
+    if not feet:
         ours = -float(OFFSETS[INDEX["LeftUpLeg"], 1] + OFFSETS[INDEX["LeftLeg"], 1])
     return above * HIP_HEIGHT / ours
