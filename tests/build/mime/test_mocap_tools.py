@@ -190,7 +190,9 @@ def test_only_a_t_pose_is_cut_with_its_blend_into_the_motion(held: int, t_pose: 
 def test_a_t_pose_that_the_actor_holds_is_cut_until_the_arms_are_down(moving: bool, motion: Motion) -> None:
     still, lowering, frames = 12, 15, len(motion)
     # Somebody whose arms swing through a T-pose does not hold one.
-    share = np.concatenate([np.zeros(0 if moving else still), np.linspace(0.02, 1, 10 if moving else lowering)])
+    share = np.concatenate(
+        [np.zeros(0 if moving else still), np.linspace(0.02, 1, 10 if moving else lowering)]
+    )
     turns = slerp(
         np.broadcast_to(np.eye(3), (len(share), len(JOINTS), 3, 3)),
         np.broadcast_to(motion.rotations[0], (len(share), len(JOINTS), 3, 3)),

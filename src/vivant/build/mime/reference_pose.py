@@ -14,7 +14,7 @@ import numpy as np
 
 from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.rotation import Array, basis, between, unit
-from vivant.build.mime.skeleton import ANKLE_HEIGHT, HIP_HEIGHT, INDEX, JOINTS, OFFSETS, TIPS
+from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, JOINTS, OFFSETS, STATURE, TIPS
 from vivant.core.errors import DataError
 
 _LIMBS = (
@@ -263,20 +263,31 @@ def hip_height(bvh: Bvh, joint_map: dict[str, int], rest: Array, axes: Array) ->
 
     The ankles' own height is added in proportion.
     """
-    sides = ("Left", "Right")
-    feet = all(side + "Foot" in joint_map for side in sides)
-    legs = [
-        [side + bone for bone in (("UpLeg", "Leg", "Foot") if feet else ("UpLeg", "Leg"))] for side in sides
-    ]
-    lengths = [
-        np.linalg.norm(rest[joint_map[b]] - rest[joint_map[a]]) for leg in legs for a, b in pairwise(leg)
-    ]
+    theirs, ours = _leg_lengths(joint_map, rest)
     heights = rest @ axes.T[:, 1]
-    drop = heights[joint_map["Hips"]] - np.mean([heights[joint_map[leg[0]]] for leg in legs])
-    above = float(drop + sum(lengths) / 2)
+    thighs = [heights[joint_map[side + "UpLeg"]] for side in ("Left", "Right")]
+    above = float(heights[joint_map["Hips"]] - np.mean(thighs)) + theirs
     if above <= 0:
         raise DataError(f"{bvh.source}: the hips are not above the feet, so the figure's size cannot be told")
-    ours = HIP_HEIGHT - ANKLE_HEIGHT
-    if not feet:
-        ours = -float(OFFSETS[INDEX["LeftUpLeg"], 1] + OFFSETS[INDEX["LeftLeg"], 1])
-    return above * HIP_HEIGHT / ours
+    return above * HIP_HEIGHT / (ours - float(OFFSETS[INDEX["LeftUpLeg"], 1]))
+
+
+def measure_stature(joint_map: dict[str, int], rest: Array) -> float:
+    """The figure's height in the file's unit, told by its legs alone: where hips are between them differs by tool."""
+    theirs, ours = _leg_lengths(joint_map, rest)
+    return STATURE * theirs / ours
+
+
+def _leg_lengths(joint_map: dict[str, int], rest: Array) -> tuple[float, float]:
+    """From the thigh's joint to the ankle, or to the knee where there are no feet: the file's on average, and ours."""
+    sides = ("Left", "Right")
+    bones = (
+        ["UpLeg", "Leg", "Foot"] if all(side + "Foot" in joint_map for side in sides) else ["UpLeg", "Leg"]
+    )
+    lengths = [
+        float(np.linalg.norm(rest[joint_map[side + end]] - rest[joint_map[side + start]]))
+        for side in sides
+        for start, end in pairwise(bones)
+    ]
+    ours = sum(float(np.linalg.norm(OFFSETS[INDEX["Left" + bone]])) for bone in bones[1:])
+    return sum(lengths) / 2, ours
