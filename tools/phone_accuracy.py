@@ -1,9 +1,8 @@
 """Measure how far a mime made from MediaPipe's landmarks is from the motion that was filmed.
 
 Four actions are rendered from the front and from 45°, and MediaPipe watches the videos (`phone_picture.py` tells what
-ESTIMATOR is). What `vivant build mime clean` makes of its landmarks is compared with the motion itself: elbows, hands, knees
-and feet around the hips, after one turn a video about the vertical, since
-an estimator does not know where the stage is.
+ESTIMATOR is). What `vivant build mime clean` makes of its landmarks is compared with the motion itself: elbows, hands,
+knees and feet around the hips, after one turn a video about the vertical, since an estimator does not know the stage.
 
     PYTHONPATH=src python tools/phone_accuracy.py ESTIMATOR
 """
