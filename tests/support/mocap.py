@@ -29,6 +29,8 @@ class Tool:
     """Right limbs along -X."""
     positions: bool = False
     """Position channels on every joint, and offsets of the hips that are a place in the studio."""
+    added: bool = False
+    """Position channels hold what is added to the offset, so nothing where bones keep their lengths."""
     root: str = ""
     """A joint above the hips, on the floor."""
     t_pose: int = 0
@@ -82,12 +84,13 @@ def write_tool_bvh(motion: Motion, tool: Tool) -> str:
             local = np.swapaxes(spun[above], -1, -2) @ spun[joint]
         pad = "\t" * depth
         turns = " ".join(f"{axis}rotation" for axis in tool.order)
-        placed = first or tool.positions
+        placed = first or tool.positions or tool.added
         channels = f"6 Xposition Yposition Zposition {turns}" if placed else f"3 {turns}"
         lines.extend([f"{pad}{keyword} {names[joint]}", f"{pad}{{", f"{pad}\tOFFSET {_words(offset)}"])
         lines.append(f"{pad}\tCHANNELS {channels} ")
         if placed:
-            columns.append(root if first else np.broadcast_to(offset, (rows, 3)))
+            still = np.zeros(3) if tool.added else offset
+            columns.append(root if first else np.broadcast_to(still, (rows, 3)))
         columns.append(to_euler(tool.order, local))
         below = [child for child in kept if child != "Hips" and parent(child) == joint]
         for child in below:

@@ -137,17 +137,19 @@ def clean(
         report(clean_one(source, out).lines())
         say(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
         return
+    from vivant.build.mime.bad_frames import format_count
     from vivant.build.mime.recording_folder import clean_folder
 
     outcome = clean_folder(source, out, clean_one, report, animation=animation)
-    report([f"refused: {reason}" for reason in outcome.refused])
+    report([f"refused: {reason}" for reason in outcome.refusals()])
     if outcome.others:
         names = ", ".join(file.name for file in outcome.others[:6]) + (
             " …" if len(outcome.others) > 6 else ""
         )
-        say(f"{len(outcome.others)} files are no recordings: {names}")
+        say(f"passed over, since it holds no motion: {names} ({format_count(len(outcome.others), 'file')})")
     total = len(outcome.cleaned) + len(outcome.refused)
-    say(f"{len(outcome.cleaned)} of {total} recordings written to {out}; look at the pictures beside them")
+    look = "; look at the pictures beside them" if sheet and outcome.cleaned else ""
+    say(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{look}")
     if outcome.refused:
         raise UsageError(f"{len(outcome.refused)} of {total} recordings were refused, for the reasons above")
 

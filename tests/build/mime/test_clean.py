@@ -219,7 +219,7 @@ def _scaled(text: str, factor: float) -> str:
 
 
 def test_heights_of_no_person_have_no_unit() -> None:
-    assert tell_unit(17.5) == "" and tell_unit(0.0) == ""
+    assert tell_unit(0.6) == "" and tell_unit(0.0) == ""
 
 
 def test_the_command_cleans_and_says_what_it_found(tmp_path: Path) -> None:

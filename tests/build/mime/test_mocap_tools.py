@@ -65,6 +65,16 @@ VROID = {j: f"J_Bip_C_{j}" for j in TRUNK} | sided(
     Shoulder="J_Bip_{L}_Shoulder", Arm="J_Bip_{L}_UpperArm", ForeArm="J_Bip_{L}_LowerArm", Hand="J_Bip_{L}_Hand",
     UpLeg="J_Bip_{L}_UpperLeg", Leg="J_Bip_{L}_LowerLeg", Foot="J_Bip_{L}_Foot", Toe="J_Bip_{L}_ToeBase",
 )  # fmt: skip
+MAKEHUMAN = {"Hips": "root", "Spine": "spine05", "Chest": "spine01", "Neck": "neck01", "Head": "head"} | sided(
+    Shoulder="clavicle.{L}", Arm="upperarm01.{L}", ForeArm="lowerarm01.{L}", Hand="wrist.{L}",
+    UpLeg="upperleg01.{L}", Leg="lowerleg01.{L}", Foot="foot.{L}", Toe="toe1-1.{L}",
+)  # fmt: skip
+BITMOJI = {"Hips": "C_spine0001_bind_JNT", "Spine": "C_spine0002_bind_JNT", "Chest": "C_spine0006_bind_JNT"}
+BITMOJI |= {"Neck": "C_neck0001_bind_JNT", "Head": "C_head0001_bind_JNT"} | sided(
+    Shoulder="{L}_clavicle_bind_JNT", Arm="{L}_armUpper0001_bind_JNT", ForeArm="{L}_armLower0001_bind_JNT",
+    Hand="{L}_hand0001_bind_JNT", UpLeg="{L}_legUpper0001_bind_JNT", Leg="{L}_legLower0001_bind_JNT",
+    Foot="{L}_foot0001_bind_JNT", Toe="{L}_foot0002_bind_JNT",
+)  # fmt: skip
 
 TOOLS = {
     "cmu": Tool(TRUNK | HIK, unit=1 / 0.056444, t_pose=1),
@@ -84,6 +94,8 @@ TOOLS = {
     "motive": Tool(MOTIVE, "ZXY", unit=1000.0),
     "rokoko": Tool(ROKOKO, "YXZ"),
     "vroid": Tool(VROID, "ZXY", unit=1.0),
+    "makehuman": Tool(MAKEHUMAN, "XYZ", unit=10.0, axes=Z_UP, added=True),
+    "bitmoji": Tool(BITMOJI, unit=1.0),
 }
 
 
@@ -172,6 +184,40 @@ def test_only_a_t_pose_is_cut_with_its_blend_into_the_motion(held: int, t_pose: 
     )
     result = retarget(parse_bvh(write_tool_bvh(longer, TOOLS["daz"])), "x")
     assert result.dropped == ((held + 4, 0) if t_pose else (0, 0))
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_t_pose_that_the_actor_holds_is_cut_until_the_arms_are_down(moving: bool, motion: Motion) -> None:
+    still, lowering, frames = 12, 15, len(motion)
+    # Somebody whose arms swing through a T-pose does not hold one.
+    share = np.concatenate(
+        [np.zeros(0 if moving else still), np.linspace(0.02, 1, 10 if moving else lowering)]
+    )
+    turns = slerp(
+        np.broadcast_to(np.eye(3), (len(share), len(JOINTS), 3, 3)),
+        np.broadcast_to(motion.rotations[0], (len(share), len(JOINTS), 3, 3)),
+        share[:, None].repeat(len(JOINTS), axis=1),
+    )
+    repeats = 3
+    longer = replace(
+        motion,
+        root=np.concatenate([motion.root[:1].repeat(len(share), axis=0), *[motion.root] * repeats]),
+        rotations=np.concatenate([turns, *[motion.rotations] * repeats]),
+    )
+    cut, end = retarget(parse_bvh(write_tool_bvh(longer, TOOLS["daz"])), "x").dropped
+    assert end == 0 and frames * repeats > 4 * len(share)
+    assert cut == 0 if moving else still < cut < still + lowering
+
+
+def test_legs_that_a_rest_pose_spreads_make_nobody_smaller(motion: Motion) -> None:
+    text = write_tool_bvh(motion, TOOLS["daz"])
+    for joint, sign in (("lShin", 1), ("lFoot", 1), ("rShin", -1), ("rFoot", -1)):
+        found = re.search(rf"JOINT {joint}\s*\{{\s*OFFSET (\S+) (\S+) (\S+)", text)
+        assert found is not None
+        length = float(np.linalg.norm([float(value) for value in found.groups()]))
+        aside = f"OFFSET {sign * 0.34 * length:.6f} {-0.94 * length:.6f} 0"
+        text = text[: found.start()] + re.sub(r"OFFSET .*", aside, found[0]) + text[found.end() :]
+    assert retarget(parse_bvh(text), "x").stature == pytest.approx(175.0, abs=2.0)
 
 
 def test_a_root_that_is_turned_by_exactly_nothing_is_an_added_pose(motion: Motion) -> None:

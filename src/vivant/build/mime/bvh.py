@@ -25,6 +25,8 @@ _CHANNELS = frozenset(axis + kind for axis in "XYZ" for kind in ("position", "ro
 _CENTIMETRES = 100.0
 """Files are written in centimetres, as most tools expect."""
 _ORDER = "ZXY"
+_ADDED = 0.01
+"""Share of the offsets below which positions beside parents are what is added to them."""
 _WORD = re.compile(r"[{}]|[^\s{}]+")
 """Braces stand alone even where a file glues them to a word."""
 
@@ -157,7 +159,26 @@ def parse_bvh(text: str, source: str = "BVH") -> Bvh:
     width = sum(len(joint.channels) for joint in joints)
     places = any(name.endswith("position") for name in joints[0].channels)
     frame_time, values, notes, bad = _motion(source, lines, split + 1, width, places=places)
-    return Bvh(tuple(joints), frame_time, values, source, notes, bad)
+    return Bvh(tuple(joints), frame_time, _add_offsets(joints, values), source, notes, bad)
+
+
+def _add_offsets(joints: list[BvhJoint], values: Array) -> Array:
+    """The values with offsets added to positions that are stated beside them.
+
+    A position channel replaces the offset. In some tools' files it is added, so it is 0 where a bone keeps its length.
+    """
+    columns, offsets, column = [], [], 0
+    for joint in joints:
+        for index, name in enumerate(joint.channels):
+            if joint.parent >= 0 and name.endswith("position"):
+                columns.append(column + index)
+                offsets.append(joint.offset["XYZ".index(name[0])])
+        column += len(joint.channels)
+    size = np.abs(np.array(offsets)).sum()
+    if not columns or np.abs(values[:, columns]).mean(axis=0).sum() > _ADDED * size:
+        return values
+    values[:, columns] += np.array(offsets)
+    return values
 
 
 def load_bvh(file: Path) -> Bvh:

@@ -166,13 +166,13 @@ class _Scene:
         return world[:, :, :3, 3], turned
 
     def _used(self, order: list[int], channels: dict[tuple[int, str], _Curve]) -> list[int]:
-        """The skeleton: the skin's joints, or, without a skin, all that moves and what lies between."""
-        skins = self._document.get("skins", [])
+        """The skeleton: the skin's joints, and all that moves where there is no skin or only that of a part."""
         bones = set(self._humanoid().values())
-        for skin in skins:
+        for skin in self._document.get("skins", []):
             bones |= set(skin["joints"])
-        if not bones:
-            bones = {index for index, _ in channels}
+        moving = {index for index, _ in channels}
+        if len(bones & moving) < len(moving) / 2:
+            bones |= moving
         return [index for index in order if index in bones]
 
     def _bind(self, turns: Array, order: list[int], used: list[int]) -> Array:

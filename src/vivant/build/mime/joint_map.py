@@ -18,12 +18,12 @@ from vivant.core.errors import DataError, unknown_name_error
 
 _SIDED: dict[str, tuple[str, ...]] = {
     "Shoulder": ("collar", "clavicle", "clavicula", "collarbone", "shoulder"),
-    "Arm": ("arm", "upperarm", "uparm", "humerus", "shldr", "shoulder"),
-    "ForeArm": ("forearm", "lowerarm", "lowarm", "elbow", "radius"),
+    "Arm": ("arm", "upperarm", "uparm", "armupper", "humerus", "shldr", "shoulder"),
+    "ForeArm": ("forearm", "lowerarm", "lowarm", "loarm", "armlower", "elbow", "radius"),
     "Hand": ("hand", "wrist"),
     "Fingers": ("fingers", "handmiddle1", "middle1", "handindex1", "index1", "fingerbase", "finger0"),
-    "UpLeg": ("upleg", "upperleg", "thigh", "femur", "hip"),
-    "Leg": ("leg", "lowerleg", "lowleg", "shin", "calf", "knee", "tibia"),
+    "UpLeg": ("upleg", "upperleg", "legupper", "thigh", "femur", "hip"),
+    "Leg": ("leg", "lowerleg", "lowleg", "loleg", "leglower", "shin", "calf", "knee", "tibia"),
     "Foot": ("foot", "ankle"),
     "Toe": ("toe", "toebase", "toes", "ball", "toe0"),
 }
@@ -31,6 +31,8 @@ _SIDED: dict[str, tuple[str, ...]] = {
 _NEEDED = ("Arm", "ForeArm", "UpLeg", "Leg")
 NEEDED = (*(side + bone for bone in _NEEDED for side in ("Left", "Right")), "Head")
 """Joints without which no person can be seen."""
+_KIND = re.compile(r"(?:bind|skin|deform|joint|jnt|bone)+$")
+"""Words that say of a joint that it is one."""
 _SIDES = (
     re.compile(r"(?P<side>left|right|l|r)(?P<bone>.+)"),
     re.compile(r"(?P<bone>.+?)(?P<side>left|right|l|r)$"),
@@ -81,7 +83,19 @@ def map_joints(bvh: Bvh, table: dict[str, str] | None = None) -> dict[str, int]:
             "LeftUpLeg, LeftLeg, Head …)"
         )
     _map_trunk(bvh, joint_map)
+    _map_toes(bvh, joint_map)
     return joint_map
+
+
+def _map_toes(bvh: Bvh, joint_map: dict[str, int]) -> None:
+    """Toes whose names say nothing: the only joint that hangs on a foot."""
+    for side in ("Left", "Right"):
+        if side + "Foot" not in joint_map or side + "Toe" in joint_map:
+            continue
+        foot = joint_map[side + "Foot"]
+        below = [index for index, joint in enumerate(bvh.joints) if joint.parent == foot]
+        if len(below) == 1 and any(bvh.joints[below[0]].offset):
+            joint_map[side + "Toe"] = below[0]
 
 
 def _by_table(bvh: Bvh, table: dict[str, str]) -> dict[str, int]:
@@ -129,13 +143,15 @@ def _by_source(bvh: Bvh) -> dict[str, int]:
 def _by_words(bvh: Bvh) -> dict[str, int]:
     sided: dict[tuple[str, str], int] = {}
     plain: dict[str, int] = {}
-    for index, joint in enumerate(bvh.joints):
-        word = _plain(joint.name)
-        plain.setdefault(word, index)
-        # "legl" begins and ends with a letter of a side; the reading that makes no bone finds no use.
-        for match in filter(None, (pattern.match(word) for pattern in _SIDES)):
-            side = "Left" if match["side"].startswith("l") else "Right"
-            sided.setdefault((side, match["bone"]), index)
+    # A joint whose name begins with a line leads to the one that is meant: both may have the same letters.
+    joints = sorted(enumerate(bvh.joints), key=lambda entry: entry[1].name.startswith("_"))
+    for numbered in (False, True):
+        for index, joint in joints:
+            word = _KIND.sub("", _plain(joint.name))
+            for side, bone in _read_side(word):
+                # The first joint of a limb in several pieces, such as upperleg01 and upperleg02.
+                sided.setdefault((side, bone.rstrip("0123456789") if numbered else bone), index)
+            plain.setdefault(word.rstrip("0123456789") if numbered else word, index)
     joint_map: dict[str, int] = {}
     for side in ("Left", "Right"):
         for bone, words in _SIDED.items():
@@ -145,8 +161,14 @@ def _by_words(bvh: Bvh) -> dict[str, int]:
         # "Shoulder" names the collarbone in some files and the upper arm in others.
         if joint_map.get(side + "Shoulder") == joint_map.get(side + "Arm"):
             joint_map.pop(side + "Shoulder", None)
-    head = next((plain[word] for word in ("head", "headbase", "skull") if word in plain), None)
+    head = next((plain[word] for word in ("head", "chead", "headbase", "skull") if word in plain), None)
     return joint_map if head is None else {**joint_map, "Head": head}
+
+
+def _read_side(word: str) -> list[tuple[str, str]]:
+    """The side and the bone that a name states: "legl" begins and ends with a letter of a side, so there may be two."""
+    matches = filter(None, (pattern.match(word) for pattern in _SIDES))
+    return [("Left" if match["side"].startswith("l") else "Right", match["bone"]) for match in matches]
 
 
 def _by_structure(bvh: Bvh) -> dict[str, int]:
@@ -245,7 +267,10 @@ def _map_trunk(bvh: Bvh, joint_map: dict[str, int]) -> None:
     hips = joint_map.setdefault("Hips", fork(joint_map["LeftUpLeg"], joint_map["RightUpLeg"]))
     chest = joint_map.get("Chest", fork(joint_map["LeftArm"], joint_map["RightArm"]))
     spine, neck = line(chest), line(head)
-    if hips not in spine or chest not in neck:
+    if hips not in spine:
+        # Legs on a joint of their own beside the spine: the hips are where both begin.
+        hips = joint_map["Hips"] = fork(hips, chest)
+    if chest not in neck:
         raise DataError(
             f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips; state Hips and Chest with "
             "--joints"

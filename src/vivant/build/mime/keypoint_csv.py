@@ -8,8 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from vivant.build.mime.keypoints import BLAZEPOSE, Keypoints, PoseFrame, join_frames, plain_name
-from vivant.core.errors import DataError
+from vivant.build.mime.keypoints import (
+    BLAZEPOSE,
+    Keypoints,
+    NoKeypointsError,
+    PoseFrame,
+    join_frames,
+    plain_name,
+)
 
 _AXES = r"(?P<axis>wx|wy|wz|x|y|z|visibility|vis|v)"
 _WIDE = (
@@ -24,7 +30,7 @@ def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
     """The keypoints of a table's text; see `load_keypoints`."""
     rows = list(csv.DictReader(text.splitlines()))
     if not rows:
-        raise DataError(f"{file}: holds no rows below its head")
+        raise NoKeypointsError(f"{file}: holds no rows below its head")
     columns = {name.strip().lower(): name for name in rows[0] if name}
     frame = next(
         (
@@ -67,7 +73,7 @@ def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
                 points[index, "xyz".index(axis[-1])] = value
         frames.append(PoseFrame(points, seen) if np.isfinite(points[:, :2]).any() else None)
     if not any(frames):
-        raise DataError(
+        raise NoKeypointsError(
             f"{file}: no column is known; it needs x0, y0, z0, v0 … or nose_x, nose_y … (a row a frame), or frame, "
             "landmark, x, y, z, visibility (a row a landmark)"
         )

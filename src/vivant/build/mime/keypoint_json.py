@@ -17,11 +17,11 @@ from vivant.build.mime.keypoint_people import holds_people, read_people
 from vivant.build.mime.keypoints import (
     BLAZEPOSE,
     Keypoints,
+    NoKeypointsError,
     PoseFrame,
     join_frames,
     plain_name,
 )
-from vivant.core.errors import DataError
 
 _WORLD = (
     "pose_world_landmarks",
@@ -41,7 +41,9 @@ def read_json(file: Path, document: Any, source_fps: float | None, broken: tuple
     head = document if isinstance(document, dict) else {}
     entries = _frame_entries(document)
     if not entries:
-        raise DataError(f"{file}: holds no frames; a list of frames, each with its landmarks, is expected")
+        raise NoKeypointsError(
+            f"{file}: holds no frames; a list of frames, each with its landmarks, is expected"
+        )
     bad = list(broken)
     if holds_people(entries):
         return read_people(file, head, entries, _stated_rate(head), source_fps, bad)

@@ -76,6 +76,10 @@ HUMAN36M = (
 )
 
 
+class NoKeypointsError(DataError):
+    """A file that may be in order, but is of another kind: no frames and no columns of landmarks are in it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Keypoints:
     """Positions (frames, points, 3), NaN where nothing was seen; x right, y down, z away, as in a picture."""

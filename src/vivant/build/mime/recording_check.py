@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from vivant.build.mime.bad_frames import Mask
 from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.reference_pose import ReferencePose
 from vivant.build.mime.rotation import Array, unit
@@ -16,8 +17,9 @@ from vivant.core.errors import DataError
 UNITS = (
     ("metres", 0.9, 2.6),
     ("feet", 3.0, 8.5),
-    ("CMU units (5.64 cm)", 22.0, 36.0),
-    ("inches", 36.0, 99.0),
+    ("decimetres", 9.0, 22.0),
+    ("CMU units (5.64 cm)", 22.0, 38.0),
+    ("inches", 38.0, 99.0),
     ("centimetres", 100.0, 260.0),
     ("millimetres", 900.0, 2600.0),
 )
@@ -28,6 +30,10 @@ _BLEND = 0.2
 """Seconds in which a tool may blend an added T-pose into the motion."""
 _STRETCHED = 0.85
 """Cosine from which a part of an arm lies along the line of both."""
+_HELD_FOR, _LOWER = 0.2, 3.0
+"""Seconds for which an actor holds a T-pose at least, and until both arms are down at most."""
+_LOWERED = 0.6
+"""Cosine from which an upper arm points down along the trunk."""
 _LYING = 0.4
 """Share of the trunk's length that is height in somebody who lies."""
 
@@ -43,13 +49,13 @@ def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int
     if limit < 1:
         return bvh, (0, 0)
     limbs = [index for joint, index in joint_map.items() if joint.startswith(("Left", "Right"))]
-    _, turned = bvh.globals()
+    positions, turned = bvh.globals()
     steps = np.einsum("fjab,fjab->fj", turned[1:, limbs], turned[:-1, limbs])
     change = np.degrees(np.arccos(np.clip((steps - 1) / 2, -1.0, 1.0))).max(axis=1)
     usual = float(np.quantile(change, 0.9))
 
     blend = max(1, round(_BLEND / bvh.frame_time))
-    spread = _spread_arms(bvh, joint_map)
+    spread, lowered = _spread_arms(positions, joint_map)
 
     def count(changes: Array, t_pose: bool) -> int:
         leap = int(np.argmax(changes[:limit] > _HELD))
@@ -60,7 +66,14 @@ def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int
             steps = min(steps, 1)
         return leap + steps if changes[leap : leap + steps].sum() > _JUMP else 0
 
-    start, end = count(change, spread[0]), count(change[::-1], spread[1])
+    def count_performed(spread: Mask, lowered: Mask) -> int:
+        """Frames in which the actor holds a T-pose and lowers the arms out of it."""
+        held = spread[: max(1, round(_HELD_FOR / bvh.frame_time))].all()
+        down = int(np.argmax(lowered))
+        return down if held and down <= min(limit, round(_LOWER / bvh.frame_time)) else 0
+
+    start = count(change, bool(spread[0])) or count_performed(spread, lowered)
+    end = count(change[::-1], bool(spread[-1])) or count_performed(spread[::-1], lowered[::-1])
     if not start and _zero_root(bvh):
         start = 1
     kept = slice(start, len(bvh.values) - end)
@@ -70,9 +83,8 @@ def cut_calibration(bvh: Bvh, joint_map: dict[str, int]) -> tuple[Bvh, tuple[int
     return replace(bvh, values=bvh.values[kept], bad=bvh.bad[kept], first=start + 1), dropped
 
 
-def _spread_arms(bvh: Bvh, joint_map: dict[str, int]) -> tuple[bool, bool]:
-    """Whether the first and the last frame are T-poses: both arms stretched, along one line across the trunk."""
-    positions, _ = replace(bvh, values=bvh.values[[0, -1]], bad=None).globals()
+def _spread_arms(positions: Array, joint_map: dict[str, int]) -> tuple[Mask, Mask]:
+    """Frames that are T-poses (both arms stretched, along one line across the trunk), and those with both arms down."""
 
     def bone(start: str, end: str) -> Array:
         return unit(positions[:, joint_map[end]] - positions[:, joint_map[start]])
@@ -87,7 +99,8 @@ def _spread_arms(bvh: Bvh, joint_map: dict[str, int]) -> tuple[bool, bool]:
     trunk = bone("Hips", "Head")
     along = [np.abs((direction * line).sum(axis=-1)) > _STRETCHED for direction in (*upper, *lower)]
     spread = np.all(along, axis=0) & (np.abs((trunk * line).sum(axis=-1)) < 1 - _STRETCHED)
-    return bool(spread[0]), bool(spread[1])
+    lowered = np.all([(direction * trunk).sum(axis=-1) < -_LOWERED for direction in upper], axis=0)
+    return spread, lowered
 
 
 def _zero_root(bvh: Bvh) -> bool:
@@ -103,12 +116,6 @@ def refuse_inhuman(
     bvh: Bvh, joint_map: dict[str, int], reference: ReferencePose, stature: float, positions: Array
 ) -> None:
     """Refuse a body that no person has, and one that lies at the height of somebody who stands."""
-    if not tell_unit(stature):
-        raise DataError(
-            f"{bvh.source}: the figure is {stature:.4g} units tall, which is a person's height in no unit (metres, "
-            f"feet, inches, centimetres …); if it is a person, state the unit (--unit {STATURE / stature:.2g} makes it "
-            f"{STATURE:g} m), else its joints (--joints)"
-        )
     rest = reference.positions
 
     def length(*joints: str) -> float:
@@ -132,6 +139,12 @@ def refuse_inhuman(
                 f"{bvh.source}: the lengths are not a person's ({name} is {value:.2g}, and {low:g} to {high:g} is "
                 "human); state its joints with --joints"
             )
+    if not tell_unit(stature):
+        raise DataError(
+            f"{bvh.source}: the figure is {stature:.4g} units tall, which is a person's height in no unit (metres, "
+            f"feet, inches, centimetres …); if it is a person, state the unit (--unit {STATURE / stature:.2g} makes it "
+            f"{STATURE:g} m), else its joints (--joints)"
+        )
     ours = positions @ reference.axes.T
     upright = np.median(unit(ours[:, joint_map["Head"]] - ours[:, joint_map["Hips"]])[:, 1])
     feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]

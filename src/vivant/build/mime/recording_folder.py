@@ -9,7 +9,8 @@ from itertools import count, islice
 from pathlib import Path
 
 from vivant.build.mime.clean import CleaningReport
-from vivant.build.mime.recording import MOTION_FILES, list_animations
+from vivant.build.mime.keypoints import NoKeypointsError, load_keypoints
+from vivant.build.mime.recording import KEYPOINT_FILES, MOTION_FILES, list_animations
 from vivant.core.errors import UsageError, VivantError
 
 Cleaner = Callable[[Path, Path, str | None], CleaningReport]
@@ -17,14 +18,36 @@ Cleaner = Callable[[Path, Path, str | None], CleaningReport]
 
 
 @dataclass(frozen=True)
+class RefusedRecording:
+    """A recording that could not be cleaned, and why."""
+
+    file: Path
+    animation: str | None
+    """Its name, where the file holds several."""
+    error: VivantError
+
+    @property
+    def reason(self) -> str:
+        """What is wrong, without the names of file and animation."""
+        text = str(self.error).removeprefix(str(self.file)).removeprefix(f", animation {self.animation}")
+        return text.removeprefix(": ").replace(f"the animation {self.animation} ", "the animation ")
+
+
+@dataclass(frozen=True)
 class FolderOutcome:
     """What became of the recordings of a folder."""
 
     cleaned: tuple[Path, ...]
-    refused: tuple[str, ...]
-    """One line for each refused recording, which names it and says why."""
+    refused: tuple[RefusedRecording, ...]
     others: tuple[Path, ...]
-    """Files of kinds that hold no motion."""
+    """Files that hold no motion."""
+
+    def refusals(self) -> list[str]:
+        """A line for each refused recording; animations of one file that share a reason share a line."""
+        groups: dict[tuple[Path, str], list[RefusedRecording]] = {}
+        for entry in self.refused:
+            groups.setdefault((entry.file, entry.reason), []).append(entry)
+        return [_format_refusal(entries) for entries in groups.values()]
 
 
 def clean_folder(
@@ -50,16 +73,20 @@ def clean_folder(
     if source.is_dir():
         files = sorted(file for file in source.rglob("*") if file.is_file() and not file.name.startswith("."))
     recordings = [file for file in files if file.suffix.lower() in MOTION_FILES]
+    if any(file.suffix.lower() not in KEYPOINT_FILES for file in recordings):
+        # Beside skeletons' files, data sets keep tables of labels and cuts.
+        recordings = [file for file in recordings if not _is_table(file)]
     if not recordings:
         raise UsageError(f"{source}: holds no recording; a motion is one of {', '.join(MOTION_FILES)}")
-    cleaned, refused = [], []
+    cleaned: list[Path] = []
+    refused: list[RefusedRecording] = []
     targets: dict[Path, tuple[Path, str | None]] = {}
     for file in recordings:
         target = out / file.relative_to(source if source.is_dir() else source.parent).with_suffix(".bvh")
         try:
             names = list_animations(file)
         except VivantError as error:
-            refused.append(_name_fault(file, error))
+            refused.append(RefusedRecording(file, None, error))
             continue
         parts: list[tuple[Path, str | None]] = [(target, animation if names else None)]
         if len(names) > 1 and animation is None:
@@ -78,7 +105,7 @@ def clean_folder(
         try:
             result = cleaner(file, target, name)
         except VivantError as error:
-            refused.append(_name_fault(file, error))
+            refused.append(RefusedRecording(file, name, error))
             continue
         cleaned.append(target)
         if report is not None:
@@ -87,9 +114,27 @@ def clean_folder(
     return FolderOutcome(tuple(cleaned), tuple(refused), others)
 
 
-def _name_fault(file: Path, error: VivantError) -> str:
-    """The error with the file: what is wrong with this machine (no Blender, say) does not name one."""
-    return str(error) if str(file) in str(error) else f"{file}: {error}"
+def _is_table(file: Path) -> bool:
+    """Whether a file whose kind can hold keypoints is about something else."""
+    if file.suffix.lower() not in KEYPOINT_FILES:
+        return False
+    try:
+        load_keypoints(file)
+    except NoKeypointsError:
+        return True
+    except VivantError:
+        return False  # keypoints with a fault, which cleaning names
+    return False
+
+
+def _format_refusal(entries: list[RefusedRecording]) -> str:
+    first = entries[0]
+    if len(entries) == 1:
+        # What is wrong with this machine (no Blender, say) does not name a file.
+        text = str(first.error)
+        return text if str(first.file) in text else f"{first.file}: {text}"
+    names = ", ".join(str(entry.animation) for entry in entries[:4]) + (" …" if len(entries) > 4 else "")
+    return f"{first.file}, {len(entries)} animations ({names}): {first.reason}"
 
 
 def _name_files(animations: Sequence[str]) -> Iterator[tuple[str, str]]:

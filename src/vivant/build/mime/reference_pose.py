@@ -8,12 +8,13 @@ out: our T-pose, with each joint's axes read from its bones (where children lie,
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.rotation import Array, basis, between, unit
-from vivant.build.mime.skeleton import ANKLE_HEIGHT, HIP_HEIGHT, INDEX, JOINTS, OFFSETS, TIPS
+from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, JOINTS, OFFSETS, STATURE, TIPS
 from vivant.core.errors import DataError
 
 _LIMBS = (
@@ -22,6 +23,8 @@ _LIMBS = (
 )
 _HINT = 0.03
 """Share of a bone's length by which the next one must lie aside to tell its twist."""
+_EVEN = 0.87
+"""Cosine of the angle (30°) by which a limb of a rest pose may differ from the other side's."""
 _NODDING = 0.7
 """Cosine of the angle by which a neck or head may be bent against the bone below it on average."""
 
@@ -68,7 +71,22 @@ def _stands(joint_map: dict[str, int], rest: Array) -> bool:
     across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
     legs = [rest[joint_map[side + "Leg"]] - rest[joint_map[side + "UpLeg"]] for side in ("Left", "Right")]
     hanging = all(np.dot(up, unit(leg)) < -0.6 for leg in legs)
-    return bool(hanging and np.linalg.norm(across) > 0 and abs(np.dot(up, unit(across))) < 0.5)
+    if not hanging or not np.linalg.norm(across) or abs(np.dot(up, unit(across))) > 0.5:
+        return False
+    return _is_even(joint_map, rest, unit(across))
+
+
+def _is_even(joint_map: dict[str, int], rest: Array, across: Array) -> bool:
+    """Whether left limbs mirror the right ones. Who walks or runs does not: some files state such a frame as rest."""
+    for start, end in (("UpLeg", "Leg"), ("Leg", "Foot"), ("Arm", "ForeArm"), ("ForeArm", "Hand")):
+        if not all(side + bone in joint_map for side in ("Left", "Right") for bone in (start, end)):
+            continue
+        left, right = (
+            unit(rest[joint_map[side + end]] - rest[joint_map[side + start]]) for side in ("Left", "Right")
+        )
+        if np.dot(left, right - 2 * np.dot(right, across) * across) < _EVEN:
+            return False
+    return True
 
 
 def _world_axes(joint_map: dict[str, int], positions: Array) -> Array:
@@ -241,13 +259,35 @@ def _below(bvh: Bvh, index: int, ancestor: int) -> bool:
 
 
 def hip_height(bvh: Bvh, joint_map: dict[str, int], rest: Array, axes: Array) -> float:
-    """How high the hips are in the reference pose, with the ankles' own height in proportion."""
+    """How high the hips of somebody who stands are: by the lengths of legs, since a rest pose may spread or bend them.
+
+    The ankles' own height is added in proportion.
+    """
+    theirs, ours = _leg_lengths(joint_map, rest)
     heights = rest @ axes.T[:, 1]
-    feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
-    above = float(heights[joint_map["Hips"]] - np.mean(heights[feet]))
+    thighs = [heights[joint_map[side + "UpLeg"]] for side in ("Left", "Right")]
+    above = float(heights[joint_map["Hips"]] - np.mean(thighs)) + theirs
     if above <= 0:
         raise DataError(f"{bvh.source}: the hips are not above the feet, so the figure's size cannot be told")
-    ours = HIP_HEIGHT - ANKLE_HEIGHT
-    if "LeftFoot" not in joint_map or "RightFoot" not in joint_map:
-        ours = -float(OFFSETS[INDEX["LeftUpLeg"], 1] + OFFSETS[INDEX["LeftLeg"], 1])
-    return above * HIP_HEIGHT / ours
+    return above * HIP_HEIGHT / (ours - float(OFFSETS[INDEX["LeftUpLeg"], 1]))
+
+
+def measure_stature(joint_map: dict[str, int], rest: Array) -> float:
+    """The figure's height in the file's unit, told by its legs alone: where hips are between them differs by tool."""
+    theirs, ours = _leg_lengths(joint_map, rest)
+    return STATURE * theirs / ours
+
+
+def _leg_lengths(joint_map: dict[str, int], rest: Array) -> tuple[float, float]:
+    """From the thigh's joint to the ankle, or to the knee where there are no feet: the file's on average, and ours."""
+    sides = ("Left", "Right")
+    bones = (
+        ["UpLeg", "Leg", "Foot"] if all(side + "Foot" in joint_map for side in sides) else ["UpLeg", "Leg"]
+    )
+    lengths = [
+        float(np.linalg.norm(rest[joint_map[side + end]] - rest[joint_map[side + start]]))
+        for side in sides
+        for start, end in pairwise(bones)
+    ]
+    ours = sum(float(np.linalg.norm(OFFSETS[INDEX["Left" + bone]])) for bone in bones[1:])
+    return sum(lengths) / 2, ours

@@ -16,7 +16,13 @@ from vivant.build.mime.bvh import Bvh, load_bvh
 from vivant.build.mime.joint_map import map_joints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.recording_check import cut_calibration, refuse_inhuman
-from vivant.build.mime.reference_pose import direction, find_reference, hip_height, own_direction
+from vivant.build.mime.reference_pose import (
+    direction,
+    find_reference,
+    hip_height,
+    measure_stature,
+    own_direction,
+)
 from vivant.build.mime.rotation import Array, between, slerp, unit
 from vivant.build.mime.skeleton import (
     ANKLE_HEIGHT,
@@ -102,7 +108,8 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     scale = HIP_HEIGHT / hip_height(bvh, joint_map, rest_positions, axes)
     root = positions[:, joint_map["Hips"]] @ axes.T * scale
     motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
-    refuse_inhuman(bvh, joint_map, reference, STATURE / scale, positions)
+    stature = measure_stature(joint_map, rest_positions)
+    refuse_inhuman(bvh, joint_map, reference, stature, positions)
     _refuse_fallen(bvh, motion)
     _refuse_swapped(bvh, joint_map, axes)
     motion, notes = _bridge(bvh, motion)
@@ -111,7 +118,7 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
         _settle(motion),
         {joint: bvh.joints[joint_map[joint]].name for joint in JOINTS if joint in joint_map},
         tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
-        STATURE / scale,
+        stature,
         dropped,
         (*bvh.notes, *notes),
     )
