@@ -75,6 +75,28 @@ def test_a_channel_is_no_topic_and_gives_none_its_name() -> None:
     assert {row for group in groups for row in group.members} == set(range(96))
 
 
+def test_the_terms_of_a_name_stand_together_in_a_video() -> None:
+    """Twelve videos share a word and nothing else: their group is named after one meaning of it, not after three."""
+    subjects = (
+        "glaze kiln bowl",
+        "sail mast keel",
+        "dough oven crust",
+        "chess rook board",
+        "tent trail boots",
+    )
+    subjects += ("guitar chord riff", "snow ski lift", "bee hive honey")
+    meanings = ("spike lee film", "spike volley net", "spike heel shoe")
+    texts = [subjects[number % 8] for number in range(96)] + [meanings[number % 3] for number in range(12)]
+    videos = [
+        VideoWords(f"youtube/{number}", text, [], "", f"maker{number % 7}")
+        for number, text in enumerate(texts)
+    ]
+    groups = group_videos(videos, TopicSettings(most=9), seed=0)
+    (mixed,) = [group for group in groups if "spike" in group.terms]
+    assert len({videos[row].title for row in mixed.members}) == 3
+    assert " ".join(sorted(mixed.terms)) in {" ".join(sorted(meaning.split())) for meaning in meanings}
+
+
 def test_videos_on_one_subject_get_one_topic_named_by_its_words(world: Path) -> None:
     make_topics(world, settings())
     topics = {topic.id: topic for topic in read_topics(world)}
