@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
@@ -227,8 +227,16 @@ def world(
         Path | None, Option("--work", "-w", help="Write WORK/ingest, as if a crawl had been taken in.")
     ] = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
+        Path | None, Option("--out", "-o", help="Write a crawl instead: its files and videos.")
     ] = None,
+    form: Annotated[
+        Literal["yt-dlp", "tiktok"],
+        Option(
+            "--form",
+            help="With --out: .info.json files as yt-dlp writes them, or lists of videos and comments as TikTok's "
+            "site sends them.",
+        ),
+    ] = "yt-dlp",
     videos: Annotated[int, Option("--videos", min=1, help="How many videos.")] = 2_000,
     comments: Annotated[
         int | None, Option("--comments", help="How many comments. [default: 100 a video]")
@@ -263,6 +271,13 @@ def world(
     assert out is not None
     from vivant.build.mimic.world.crawl import write_crawl
 
+    if form == "tiktok":
+        from vivant.build.mimic.world.web_items import write_web_crawl
+
+        with bar() as progress:
+            write_web_crawl(out, plan, render_first=render, broken=broken > 0, progress=progress)
+        say(f"Written to {out}: {videos:,} videos in videos.jsonl, their comments in comments.json")
+        return
     with bar() as progress:
         happened = write_crawl(out, plan, render_first=render, broken=broken, progress=progress)
     accidents = ", ".join(f"{number} {name}" for name, number in happened.items())

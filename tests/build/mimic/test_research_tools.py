@@ -140,7 +140,9 @@ def test_tables_of_4cat(tmp_path: Path) -> None:
         "num_comments": 2,
         "unix_timestamp": SECONDS,
     }
-    (crawl / "instagram.csv").write_text(make_table(reel, reel | {"id": "C1picture00", "media_type": "photo"}))
+    (crawl / "instagram.csv").write_text(
+        make_table(reel, reel | {"id": "C1picture00", "media_type": "photo"})
+    )
     clip = {
         "collected_from_url": "https://www.douyin.com/",
         "id": ID,
