@@ -188,6 +188,10 @@ def test_a_model_names_topics_and_what_is_no_name_is_counted(
         ("", ""),
         ("1234", ""),
         ("These videos are about many different things that I see here", ""),
+        ('```json\n{"topic": "Hot air balloons"}\n```', "Hot air balloons"),
+        ('{"name": "Balloons", "why": "they fly"}', ""),
+        ('{"topic": "Balloo', ""),
+        ("{'topic': 'Balloons'}", ""),
     ],
 )
 def test_a_name_is_read_from_a_reply(reply: str, name: str) -> None:
