@@ -87,7 +87,7 @@ def everything(
     from vivant.build.mimic.crawl_survey import survey_ingest, survey_sources
     from vivant.build.mimic.ingestion import ingest as run_ingest
     from vivant.build.mimic.settings import read_settings
-    from vivant.build.mimic.topics import make_topics, needs_topics
+    from vivant.build.mimic.topics import keeps_topics, make_topics, needs_topics
 
     settings = read_settings(config)
     if sources:
@@ -100,7 +100,9 @@ def everything(
     with bar() as progress:
         step = run_clean(work, settings, progress, ray=ray, store=store, media=stored_media, force=force)
     tell(step)
-    if needs_topics(work, settings):
+    if needs_topics(work, settings) and not force and keeps_topics(work, settings, topics_by):
+        say(f"topics: kept {work / 'topics'}, as named by a model or reviewed")
+    elif needs_topics(work, settings):
         with bar() as progress:
             step = make_topics(work, settings, progress, model=topics_by, base_url=base_url, force=force)
         tell(step)

@@ -22,7 +22,7 @@ from vivant.build.mimic.steps import StepError
 from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.topic_clusters import VideoWords, group_videos, split_terms
 from vivant.build.mimic.topic_names import parse_name
-from vivant.build.mimic.topics import make_topics, needs_topics, read_topics
+from vivant.build.mimic.topics import keeps_topics, make_topics, needs_topics, read_topics
 from vivant.core.errors import VivantError
 from vivant.engine.evaluation import evaluate
 
@@ -225,9 +225,16 @@ def test_a_review_drops_what_it_does_not_confirm(world: Path, tmp_path: Path) ->
     assert {name for name, topic in after.items() if topic.dropped} == {topic.id for topic in before[-2:]}
     rows = pl.read_parquet(world / "topics" / "videos.parquet")
     assert not set(rows["topic"]) & {topic.id for topic in before[-2:]}
+    # What people confirmed is not made anew by `all`, nor replaced in silence where it fits no longer.
+    assert keeps_topics(world, settings(), "")
     other = settings(topics=TopicSettings(fewest=12))
+    for changed, model in ((other, ""), (settings(), "./namer.py:Namer")):
+        with pytest.raises(StepError, match=r"were named by a model or reviewed, for other videos.* --force"):
+            keeps_topics(world, changed, model)
     with pytest.raises(VivantError, match="asks about other topics"):
         make_topics(world, other, review=run.path)
+    make_topics(world, settings())
+    assert not keeps_topics(world, other, "")
 
 
 def test_the_questions_become_a_study(world: Path, tmp_path: Path) -> None:
