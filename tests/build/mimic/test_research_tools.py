@@ -247,3 +247,14 @@ def test_columns_of_apify_are_put_together_again(tmp_path: Path) -> None:
     assert get(video, "id", "tags", "duration", "views") == (ID, ["weaving", "loom"], 31.0, 900)
     assert video["uploader"]
     assert not quarantine(tmp_path)
+
+
+def test_danmaku_beside_bbdowns_videos_are_named(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    (crawl / "clip.xml").write_text("<?xml version='1.0'?><i><d p='1.2,1,25'>haha</d></i>")
+    (crawl / "videos.jsonl").write_text(json.dumps(web_item()))
+    step = take(tmp_path)
+    ((source, _, reason),) = quarantine(tmp_path)
+    assert source == "clip.xml" and ".xml files are not opened" in reason
+    assert any("Not read: clip.xml" in note for note in step.record.notes)
