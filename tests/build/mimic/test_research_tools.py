@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 from tests.build.mimic.test_crawl_forms import ID, quarantine, rows, take, web_comment, web_item
@@ -247,6 +248,21 @@ def test_columns_of_apify_are_put_together_again(tmp_path: Path) -> None:
     assert get(video, "id", "tags", "duration", "views") == (ID, ["weaving", "loom"], 31.0, 900)
     assert video["uploader"]
     assert not quarantine(tmp_path)
+
+
+def test_tables_that_were_put_together_carelessly(tmp_path: Path) -> None:
+    """One below the other with both headers; a column that is both a value and an object; and what is no file."""
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    table = f"id,text,authorMeta/name,authorMeta/name/first,diggCount\n{ID},Warp day,loom.lady,x,3\n"
+    (crawl / "both.csv").write_text(table + table.replace(ID, ID[:-1] + "7"))
+    os.mkfifo(crawl / "waiting.jsonl")
+    take(tmp_path)
+    assert [row["id"] for row in rows(tmp_path, "videos")] == [ID, ID[:-1] + "7"]
+    assert quarantine(tmp_path) == [
+        ("both.csv", "row 2", "the header again"),
+        ("waiting.jsonl", "", "not read: a pipe or a device, not a file"),
+    ]
 
 
 def test_danmaku_beside_bbdowns_videos_are_named(tmp_path: Path) -> None:

@@ -77,14 +77,14 @@ def test_a_channel_is_no_topic_and_gives_none_its_name() -> None:
 
 def test_the_terms_of_a_name_stand_together_in_a_video() -> None:
     """Twelve videos share a word and nothing else: their group is named after one meaning of it, not after three."""
-    subjects = (
+    subjects = [
         "glaze kiln bowl",
         "sail mast keel",
         "dough oven crust",
         "chess rook board",
         "tent trail boots",
-    )
-    subjects += ("guitar chord riff", "snow ski lift", "bee hive honey")
+    ]
+    subjects += ["guitar chord riff", "snow ski lift", "bee hive honey"]
     meanings = ("spike lee film", "spike volley net", "spike heel shoe")
     texts = [subjects[number % 8] for number in range(96)] + [meanings[number % 3] for number in range(12)]
     videos = [

@@ -119,6 +119,9 @@ def ingest_table(
             if isinstance(row, DataError):
                 writer.leave(source, f"row {number}", str(row).partition(": ")[2], kind="broken row")
                 continue
+            if all(name == cell for name, cell in row.items()):  # of tables put one below the other
+                writer.leave(source, f"row {number}", "the header again", kind="the header again")
+                continue
             row = _open_cells(row)
             if number == 1 and find_form(row) is None and not is_info(row):
                 record = _read_names_and_values(row, rows)
@@ -169,10 +172,11 @@ def _open_cells(row: Mapping[str, Any]) -> dict[str, Any]:
             opened[name] = _open_cell(cell)
         elif cell not in (None, ""):
             *path, last = name.split("/")
-            node = nested
+            node: Any = nested
             for step in path:
-                node = node.setdefault(step, {})
-            node[last] = _open_cell(cell)
+                node = node.setdefault(step, {}) if isinstance(node, dict) else None
+            if isinstance(node, dict):  # else the value of a shorter path stands there
+                node[last] = _open_cell(cell)
     return opened | {name: _list_numbered(node) for name, node in nested.items() if name not in opened}
 
 
