@@ -78,7 +78,8 @@ def ingest(
         root = (media or _common_folder(sources)).resolve()
         for name in ("videos", "comments", "parts"):
             (step.folder / name).mkdir(exist_ok=True)
-        tasks = list(_list_parts(step.folder, step.work, sources, root, salt, settings.ingest))
+        # A whole path: processes of a cluster work in folders of their own.
+        tasks = list(_list_parts(step.folder.resolve(), step.work, sources, root, salt, settings.ingest))
         if not tasks:
             raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
         reports = _run_parts(tasks, step.folder, settings.workers, progress, ray)
