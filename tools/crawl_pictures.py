@@ -1,6 +1,6 @@
 """Draw the pictures of the worked example in docs/mimic-pipeline.md: an invented crawl in TikTok's own form.
 
-FOLDER/crawl gets `videos.jsonl`, `comments-*.json` and a drawn `ID.mp4` for each video, as a script around TikTokApi
+FOLDER/crawl gets `videos.jsonl`, `comments.json` and a drawn `ID.mp4` for each video, as a script around TikTokApi
 leaves them; FOLDER/w is then built from it by the pipeline's own steps. What FOLDER already holds is used as it is.
 
     PYTHONPATH=src python tools/crawl_pictures.py FOLDER
@@ -8,11 +8,9 @@ leaves them; FOLDER/w is then built from it by the pipeline's own steps. What FO
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 from vivant.benchmarks.mimic.format import iter_items
 from vivant.build.mime.video import draw_contact_sheet
@@ -25,7 +23,7 @@ from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.topics import make_topics
 from vivant.build.mimic.world import WorldPlan
-from vivant.build.mimic.world.crawl import write_crawl
+from vivant.build.mimic.world.web_items import write_web_crawl
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "images"
 PLAN = WorldPlan(videos=320, comments=16_000, seed=11)
@@ -35,62 +33,6 @@ SETTINGS = PipelineSettings(
     audit=AuditSettings(practice=100),
 )
 _SHOWN = 3
-_PAGE = 500
-
-
-def make_web_item(info: dict[str, Any]) -> dict[str, Any]:
-    """A video as TikTok's site gives it: a caption with hashtags in place of title, description and tags."""
-    tags = [str(tag).replace(" ", "") for tag in info["tags"] or ()]
-    name = info["uploader"]
-    return {
-        "id": str(info["number"]),
-        "desc": " ".join([info["title"] or "", *(f"#{tag}" for tag in tags)]),
-        "createTime": info["timestamp"],
-        "author": {"uniqueId": name.lower(), "nickname": name, "secUid": f"MS4w{name}"},
-        "challenges": [{"title": tag} for tag in tags],
-        "stats": {
-            "diggCount": info["like_count"],
-            "playCount": info["view_count"],
-            "commentCount": info["comment_count"],
-        },
-        "video": {"duration": int(info["duration"]), "width": info["width"], "height": info["height"]},
-    }
-
-
-def make_web_comment(comment: dict[str, Any], video: int) -> dict[str, Any]:
-    """A comment as the site's list gives it."""
-    return {
-        "cid": comment["id"],
-        "aweme_id": str(video),
-        "text": comment["text"],
-        "create_time": comment["timestamp"],
-        "digg_count": comment["like_count"],
-        "reply_id": "0" if comment["parent"] == "root" else comment["parent"],
-        "user": {
-            "unique_id": comment["author"].lstrip("@"),
-            "nickname": comment["author"].lstrip("@").title(),
-        },
-    }
-
-
-def write_web_crawl(out: Path) -> None:
-    """The crawl's files: records of an invented world in TikTok's form, and its drawn videos."""
-    world = out.with_name("world")
-    write_crawl(world, PLAN, render_first=PLAN.videos, broken=0.0)
-    out.mkdir()
-    videos, comments = [], []
-    for number, path in enumerate(sorted(world.rglob("*.info.json")), 7_301_234_567_890_123_000):
-        info = json.loads(path.read_bytes()) | {"number": number}
-        videos.append(make_web_item(info))
-        comments += [make_web_comment(comment, number) for comment in info["comments"] or ()]
-        shutil.copy(path.with_name(path.name.replace(".info.json", ".mp4")), out / f"{number}.mp4")
-    (out / "videos.jsonl").write_text("".join(f"{json.dumps(video)}\n" for video in videos))
-    for page, first in enumerate(range(0, len(comments), _PAGE)):
-        content = {
-            "comments": comments[first : first + _PAGE],
-            "has_more": int(first + _PAGE < len(comments)),
-        }
-        (out / f"comments-{page:03d}.json").write_text(json.dumps(content))
 
 
 def main(folder: Path) -> None:
@@ -98,7 +40,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     crawl, work = folder / "crawl", folder / "w"
     if not crawl.exists():
-        write_web_crawl(crawl)
+        write_web_crawl(crawl, PLAN, render_first=PLAN.videos)
     ingest(work, [crawl], SETTINGS)
     clean(work, SETTINGS)
     make_topics(work, SETTINGS)

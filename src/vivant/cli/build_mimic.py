@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from typer import Argument, Option
 
@@ -87,7 +87,7 @@ def everything(
     from vivant.build.mimic.crawl_survey import survey_ingest, survey_sources
     from vivant.build.mimic.ingestion import ingest as run_ingest
     from vivant.build.mimic.settings import read_settings
-    from vivant.build.mimic.topics import make_topics, needs_topics
+    from vivant.build.mimic.topics import keeps_topics, make_topics, needs_topics
 
     settings = read_settings(config)
     if sources:
@@ -100,7 +100,9 @@ def everything(
     with bar() as progress:
         step = run_clean(work, settings, progress, ray=ray, store=store, media=stored_media, force=force)
     tell(step)
-    if needs_topics(work, settings):
+    if needs_topics(work, settings) and not force and keeps_topics(work, settings, topics_by):
+        say(f"topics: kept {work / 'topics'}, as named by a model or reviewed")
+    elif needs_topics(work, settings):
         with bar() as progress:
             step = make_topics(work, settings, progress, model=topics_by, base_url=base_url, force=force)
         tell(step)
@@ -227,8 +229,16 @@ def world(
         Path | None, Option("--work", "-w", help="Write WORK/ingest, as if a crawl had been taken in.")
     ] = None,
     out: Annotated[
-        Path | None, Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
+        Path | None, Option("--out", "-o", help="Write a crawl instead: its files and videos.")
     ] = None,
+    form: Annotated[
+        Literal["yt-dlp", "tiktok"],
+        Option(
+            "--form",
+            help="With --out: .info.json files as yt-dlp writes them, or lists of videos and comments as TikTok's "
+            "site sends them.",
+        ),
+    ] = "yt-dlp",
     videos: Annotated[int, Option("--videos", min=1, help="How many videos.")] = 2_000,
     comments: Annotated[
         int | None, Option("--comments", help="How many comments. [default: 100 a video]")
@@ -263,6 +273,13 @@ def world(
     assert out is not None
     from vivant.build.mimic.world.crawl import write_crawl
 
+    if form == "tiktok":
+        from vivant.build.mimic.world.web_items import write_web_crawl
+
+        with bar() as progress:
+            write_web_crawl(out, plan, render_first=render, broken=broken > 0, progress=progress)
+        say(f"Written to {out}: {videos:,} videos in videos.jsonl, their comments in comments.json")
+        return
     with bar() as progress:
         happened = write_crawl(out, plan, render_first=render, broken=broken, progress=progress)
     accidents = ", ".join(f"{number} {name}" for name, number in happened.items())

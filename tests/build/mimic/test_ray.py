@@ -72,7 +72,9 @@ def test_a_cluster_writes_what_one_process_writes(
     local = build(tmp_path / "local", tmp_path / "crawl", "")
     ray.init(cluster.address, log_to_driver=False)  # once for all steps, so that workers start once
     try:
-        spread = build(tmp_path / "spread", tmp_path / "crawl", cluster.address)
+        # By short names, though processes of the cluster work in folders of their own.
+        monkeypatch.chdir(tmp_path)
+        spread = build(Path("spread"), Path("crawl"), cluster.address)
         stored = clean_in_storage(tmp_path, cluster.address)
     finally:
         ray.shutdown()

@@ -115,6 +115,19 @@ def test_a_large_table_is_read_only_at_its_beginning(tmp_path: Path) -> None:
     assert survey.videos == 600
 
 
+def test_a_file_of_many_videos_counts_beside_many_files_of_one(tmp_path: Path) -> None:
+    """Half of the crawl lies in a table without categories or comments, after 400 files that have them."""
+    crawl = write_crawl(tmp_path / "crawl", [info(n, comments=6) for n in range(400)])
+    table = "id,video_description,username,view_count,like_count,comment_count\n"
+    rows = (f"{7301234567890123000 + n},Bowl {n} #clay,potter{n % 9},{n},{n},0\n" for n in range(400))
+    (crawl / "research.csv").write_text(table + "".join(rows))
+    survey = survey_sources([crawl], PipelineSettings())
+    assert survey.videos == 600
+    assert shares(survey)["category"] == (50, False)
+    assert survey.lacking["tiktok"] == ("category", "duration", "5 comments")
+    assert "tiktok: none has category, duration, 5 comments" in survey.table().notes
+
+
 def test_all_stops_before_the_first_step(tmp_path: Path) -> None:
     write_crawl(tmp_path / "crawl", [info(n, comments=3) for n in range(60)])
     done = vivant("build", "mimic", "all", "crawl", "--work", "work", cwd=tmp_path)

@@ -22,7 +22,7 @@ from vivant.build.mimic.steps import StepError
 from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.topic_clusters import VideoWords, group_videos, split_terms
 from vivant.build.mimic.topic_names import parse_name
-from vivant.build.mimic.topics import make_topics, needs_topics, read_topics
+from vivant.build.mimic.topics import keeps_topics, make_topics, needs_topics, read_topics
 from vivant.core.errors import VivantError
 from vivant.engine.evaluation import evaluate
 
@@ -73,6 +73,28 @@ def test_a_channel_is_no_topic_and_gives_none_its_name() -> None:
     names = {term for group in groups for term in group.terms[:2]}
     assert names == {term for subject in subjects for term in subject.split()}
     assert {row for group in groups for row in group.members} == set(range(96))
+
+
+def test_the_terms_of_a_name_stand_together_in_a_video() -> None:
+    """Twelve videos share a word and nothing else: their group is named after one meaning of it, not after three."""
+    subjects = [
+        "glaze kiln bowl",
+        "sail mast keel",
+        "dough oven crust",
+        "chess rook board",
+        "tent trail boots",
+    ]
+    subjects += ["guitar chord riff", "snow ski lift", "bee hive honey"]
+    meanings = ("spike lee film", "spike volley net", "spike heel shoe")
+    texts = [subjects[number % 8] for number in range(96)] + [meanings[number % 3] for number in range(12)]
+    videos = [
+        VideoWords(f"youtube/{number}", text, [], "", f"maker{number % 7}")
+        for number, text in enumerate(texts)
+    ]
+    groups = group_videos(videos, TopicSettings(most=9), seed=0)
+    (mixed,) = [group for group in groups if "spike" in group.terms]
+    assert len({videos[row].title for row in mixed.members}) == 3
+    assert " ".join(sorted(mixed.terms)) in {" ".join(sorted(meaning.split())) for meaning in meanings}
 
 
 def test_videos_on_one_subject_get_one_topic_named_by_its_words(world: Path) -> None:
@@ -166,6 +188,10 @@ def test_a_model_names_topics_and_what_is_no_name_is_counted(
         ("", ""),
         ("1234", ""),
         ("These videos are about many different things that I see here", ""),
+        ('```json\n{"topic": "Hot air balloons"}\n```', "Hot air balloons"),
+        ('{"name": "Balloons", "why": "they fly"}', ""),
+        ('{"topic": "Balloo', ""),
+        ("{'topic': 'Balloons'}", ""),
     ],
 )
 def test_a_name_is_read_from_a_reply(reply: str, name: str) -> None:
@@ -199,9 +225,16 @@ def test_a_review_drops_what_it_does_not_confirm(world: Path, tmp_path: Path) ->
     assert {name for name, topic in after.items() if topic.dropped} == {topic.id for topic in before[-2:]}
     rows = pl.read_parquet(world / "topics" / "videos.parquet")
     assert not set(rows["topic"]) & {topic.id for topic in before[-2:]}
+    # What people confirmed is not made anew by `all`, nor replaced in silence where it fits no longer.
+    assert keeps_topics(world, settings(), "")
     other = settings(topics=TopicSettings(fewest=12))
+    for changed, model in ((other, ""), (settings(), "./namer.py:Namer")):
+        with pytest.raises(StepError, match=r"were named by a model or reviewed, for other videos.* --force"):
+            keeps_topics(world, changed, model)
     with pytest.raises(VivantError, match="asks about other topics"):
         make_topics(world, other, review=run.path)
+    make_topics(world, settings())
+    assert not keeps_topics(world, other, "")
 
 
 def test_the_questions_become_a_study(world: Path, tmp_path: Path) -> None:

@@ -9,11 +9,14 @@ import polars as pl
 import pytest
 
 from vivant.build.mime.video import read_frames
+from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import StepError, begin_step, read_record
 from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
 from vivant.build.mimic.world.phrases import Phrases, load_topics
 from vivant.build.mimic.world.platform import DefectShares
 from vivant.build.mimic.world.rendering import draw_frames, draw_variation, render_video
+from vivant.build.mimic.world.web_items import write_web_crawl
 
 PLAN = WorldPlan(videos=1500, comments=60_000, seed=5)
 
@@ -218,3 +221,21 @@ def test_a_run_killed_between_two_renames_is_mended(tmp_path: Path) -> None:
     with begin_step(tmp_path, "one", [], {"n": 1}) as step:
         assert step.kept
     assert (tmp_path / "one" / "out").read_text() == "1"
+
+
+def test_a_crawl_in_the_form_of_tiktoks_site(tmp_path: Path) -> None:
+    plan = WorldPlan(videos=40, comments=400, seed=5)
+    write_web_crawl(tmp_path / "crawl", plan, render_first=1)
+    write_web_crawl(tmp_path / "again", plan, render_first=1)
+    names = sorted(path.name for path in (tmp_path / "crawl").iterdir())
+    assert names == ["7301234567890123000.mp4", "comments.json", "followers.csv", "videos.jsonl"]
+    for name in names:
+        assert (tmp_path / "crawl" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+    ingest(tmp_path / "work", [tmp_path / "crawl"], PipelineSettings(workers=1))
+    taken = videos(tmp_path / "work" / "ingest")
+    assert len(taken) == 40 and set(taken["platform"]) == {"tiktok"}
+    assert taken["file"].to_list().count("7301234567890123000.mp4") == 1
+    assert taken.filter(pl.col("tags").list.len() > 0).height > 20
+    assert comments(tmp_path / "work" / "ingest")["ref"].is_in(taken["ref"].to_list()).all()
+    reasons = pl.read_parquet(tmp_path / "work" / "ingest" / "quarantine.parquet")["reason"].to_list()
+    assert len(reasons) == 3 and "pictures, not a video" in reasons

@@ -74,6 +74,8 @@ class CrawlSurvey(Struct, frozen=True, kw_only=True):
     fields: tuple[FieldCount, ...]
     apart: bool = False
     """Comments come in files of their own: a sample cannot say how many each video has."""
+    lacking: dict[str, tuple[str, ...]] = {}
+    """Of a crawl of several platforms: what no video of one has, though others do."""
 
     @property
     def stops(self) -> list[FieldCount]:
@@ -91,6 +93,7 @@ class CrawlSurvey(Struct, frozen=True, kw_only=True):
         notes = [f"{field.demand.name}: {field.demand.remedy}" for field in self.fields if field.is_rare]
         if notes:
             notes.insert(0, "✗ a step would stop for want of it; – few have it, nothing stops.")
+        notes += [f"{platform}: none has {', '.join(names)}" for platform, names in self.lacking.items()]
         if self.apart:
             notes.append(
                 "Comments come in files of their own: how many a video has is taken from its own count."
@@ -186,7 +189,28 @@ def _survey(
         remedy = "lower select.target, or bring more: only videos at the top are chosen, and training needs the rest"
         demand = FieldDemand(_ENOUGH, "selection", 0.0 if sampled else 1.0, remedy)
         fields.insert(0, FieldCount(demand=demand, having=min(total, target), total=target))
-    return CrawlSurvey(videos=total, comments=seen, sampled=sampled, fields=tuple(fields), apart=apart)
+    lacking = _find_lacking(connection, conditions)
+    return CrawlSurvey(
+        videos=total, comments=seen, sampled=sampled, fields=tuple(fields), apart=apart, lacking=lacking
+    )
+
+
+def _find_lacking(connection: DuckDBPyConnection, conditions: dict[str, str]) -> dict[str, tuple[str, ...]]:
+    """Of each platform what none of its videos has, where those of another have it."""
+    counts = ", ".join(f"count(*) FILTER ({test})" for test in conditions.values())
+    rows = connection.execute(
+        f"SELECT platform, {counts} FROM per_video GROUP BY platform ORDER BY platform"
+    ).fetchall()
+    somewhere = [any(numbers) for numbers in zip(*(row[1:] for row in rows), strict=True)]
+    lacking = {
+        platform: tuple(
+            name
+            for name, number, known in zip(conditions, numbers, somewhere, strict=True)
+            if known and not number
+        )
+        for platform, *numbers in rows
+    }
+    return {platform: names for platform, names in lacking.items() if names}
 
 
 def _list_conditions(settings: PipelineSettings, apart: bool) -> dict[str, str]:
@@ -251,7 +275,8 @@ def _list_demands(settings: PipelineSettings) -> list[FieldDemand]:
             f"{fewest} comments",
             "selection, comment-match",
             _SOME,
-            "crawl comments (yt-dlp: --write-comments), or lower select.fewest_comments and clean.fewest_comments",
+            "crawl comments (yt-dlp: --write-comments; of TikTok it has none), or lower select.fewest_comments and "
+            "clean.fewest_comments",
         ),
     ]
 

@@ -39,7 +39,8 @@ _COMMONEST = 0.15
 """A term of more than this share of a language's videos says nothing of a topic."""
 _ROUNDS = 30
 _CHUNK = 2000
-_TOLD = 10
+_TOLD, _CONSIDERED = 10, 30
+"""Terms that a topic is told by, and those that are looked at for them."""
 _STARTS = 4
 """Beginnings from which centres are sought; the best is taken."""
 _SAME = 0.55
@@ -297,21 +298,34 @@ def _find_shared_terms(matrix: TermMatrix, videos: Sequence[VideoWords]) -> NDAr
 def _name_groups(
     matrix: TermMatrix, groups: Sequence[Indices], usable: NDArray[np.bool_]
 ) -> list[tuple[str, ...]]:
-    """The most telling terms of each group: `usable`, frequent in it, and found in few others."""
+    """The most telling terms of each group: `usable`, frequent in it, and found in few others.
+
+    Any two of them stand together in a video of the group. Where a group is two topics that share a word, its name
+    is thereby that of one, and the other's videos do not have it.
+    """
     owner = np.full(len(matrix), -1, np.int64)
     for number, members in enumerate(groups):
         owner[members] = number
     sums = matrix.sum_groups(owner, len(groups)) if groups else np.zeros((0, len(matrix.vocabulary)))
     shares = sums / np.maximum(sums.sum(axis=0, keepdims=True), 1e-12)
     telling = np.round(sums * shares * usable, 9)
-    names = []
-    for row in telling:
-        order = sorted(np.flatnonzero(row > 0), key=lambda term: (-row[term], matrix.vocabulary[term]))
-        terms: list[str] = []
-        for term in (matrix.vocabulary[place] for place in order):
-            if not any(term in other or other in term for other in terms):
-                terms.append(term)
-            if len(terms) == _TOLD:
-                break
-        names.append(tuple(terms))
-    return names
+    return [_choose_terms(matrix, row, members) for row, members in zip(telling, groups, strict=True)]
+
+
+def _choose_terms(matrix: TermMatrix, telling: Floats, members: Indices) -> tuple[str, ...]:
+    order = sorted(np.flatnonzero(telling > 0), key=lambda term: (-telling[term], matrix.vocabulary[term]))
+    entries, owner = matrix.select(members)
+    chosen: list[str] = []
+    videos: list[frozenset[int]] = []
+    passed: list[str] = []
+    for place in order[:_CONSIDERED]:
+        term = matrix.vocabulary[place]
+        if any(term in other or other in term for other in (*chosen, *passed)):
+            continue
+        having = frozenset(owner[matrix.terms[entries] == place].tolist())
+        if all(having & others for others in videos):
+            chosen.append(term)
+            videos.append(having)
+        else:
+            passed.append(term)
+    return tuple(chosen[:_TOLD])

@@ -18,6 +18,8 @@ RUNS = ".topic-names"
 _LONGEST_NAME = 60
 _MOST_WORDS = 6
 _LABEL = re.compile(r"^(?:name|topic|answer)\s*[:：]\s*", re.IGNORECASE)
+_NO_NAME = re.compile(r"[{}\[\]<>|]")
+_OBJECT = re.compile(r"\{.*\}", re.DOTALL)
 _AROUND = " \t\"'`*_.。“”‘’«»「」"
 _QUESTION = (
     "Videos of one topic have these terms in common: {terms}.\nSome of their titles:\n\n{titles}\n\n"
@@ -69,13 +71,19 @@ def name_topics(
 
 
 def parse_name(reply: str) -> str:
-    """The name in a reply; nothing where the reply is none."""
+    """The name in a reply, plain or as the one text of a JSON object; nothing where the reply is none."""
+    if packed := _OBJECT.search(reply):
+        try:
+            texts = [value for value in msgspec.json.decode(packed[0]).values() if isinstance(value, str)]
+        except msgspec.DecodeError:
+            return ""
+        reply = texts[0] if len(texts) == 1 else ""
     lines = [line.strip(_AROUND) for line in reply.strip().splitlines() if line.strip(_AROUND)]
     if not lines:
         return ""
     name = _LABEL.sub("", lines[-1]).strip(_AROUND)
     usable = 2 <= len(name) <= _LONGEST_NAME and len(name.split()) <= _MOST_WORDS
-    return name if usable and any(letter.isalpha() for letter in name) else ""
+    return name if usable and any(map(str.isalpha, name)) and not _NO_NAME.search(name) else ""
 
 
 def apply_review(step: BuildStep, topics: list[Topic], review: Path, agreement: float) -> list[Topic]:

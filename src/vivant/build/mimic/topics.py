@@ -27,11 +27,13 @@ from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.randomness import derive_generator
 from vivant.core.table import Table
 from vivant.metrics.text import normalise_text
+from vivant.runs.settings import digest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 STEP = "topics"
+_VERSION = 3
 TOPICS = "topics.jsonl"
 QUESTIONS = "questions.jsonl"
 _EXAMPLES = 5
@@ -75,9 +77,9 @@ def make_topics(
         base_url: The address of its server.
         review: A run on `questions.jsonl`, of people or of a model: topics whose name it does not choose are dropped.
     """
-    parameters = {"topics": msgspec.to_builtins(settings.topics), "seed": settings.seed, "model": model}
+    parameters = _list_parameters(settings, model)
     inputs: list[str | Path] = ["clean", review] if review else ["clean"]
-    with begin_step(work, STEP, inputs, parameters, version=2, force=force) as step:
+    with begin_step(work, STEP, inputs, parameters, version=_VERSION, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 videos = _read_videos(connection, work, settings.topics)
@@ -100,6 +102,32 @@ def make_topics(
                 topics = apply_review(step, topics, review, settings.topics.agreement)
             _write(step, work, topics, groups, videos, settings)
     return step
+
+
+def _list_parameters(settings: PipelineSettings, model: str) -> dict[str, Any]:
+    return {"topics": msgspec.to_builtins(settings.topics), "seed": settings.seed, "model": model}
+
+
+def keeps_topics(work: Path, settings: PipelineSettings, model: str) -> bool:
+    """Whether topics are there that a model named or a review confirmed; `all` does not make them anew.
+
+    Those of other videos or settings, or of another `model`, are refused: what was paid for or judged is not replaced
+    unasked.
+    """
+    if not (work / STEP / RECORD).is_file():
+        return False
+    record = read_record(work, STEP)
+    named_by = str(record.parameters.get("model") or "")
+    if not named_by and len(record.inputs) == 1:
+        return False
+    wanted = _list_parameters(settings, model or named_by)
+    same = record.fingerprint == digest([STEP, _VERSION, record.inputs, wanted])
+    if same and record.inputs.get("clean") == read_record(work, "clean").fingerprint:
+        return True
+    raise StepError(
+        f"all: the topics in {work / STEP} were named by a model or reviewed, for other videos, settings or names; "
+        f"make them anew (vivant build mimic topics --work {work}), or say --force"
+    )
 
 
 def optional_inputs(work: Path, name: str) -> list[str]:

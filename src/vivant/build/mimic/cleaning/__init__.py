@@ -94,7 +94,8 @@ def _clean(
     address: str,
     media: str,
 ) -> None:
-    source, folder = step.work / "ingest", step.folder
+    # Whole paths: processes of a cluster work in folders of their own.
+    source, folder = (step.work / "ingest").resolve(), step.folder.resolve()
     for name in ("videos", "comments", DEALT, LEFT):
         (folder / name).mkdir(exist_ok=True)
     store, comments = PartStore(str(folder)), PartStore(str(source))

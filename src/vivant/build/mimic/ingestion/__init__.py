@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,8 @@ def ingest(
         root = (media or _common_folder(sources)).resolve()
         for name in ("videos", "comments", "parts"):
             (step.folder / name).mkdir(exist_ok=True)
-        tasks = list(_list_parts(step.folder, step.work, sources, root, salt, settings.ingest))
+        # A whole path: processes of a cluster work in folders of their own.
+        tasks = list(_list_parts(step.folder.resolve(), step.work, sources, root, salt, settings.ingest))
         if not tasks:
             raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
         reports = _run_parts(tasks, step.folder, settings.workers, progress, ray)
@@ -96,28 +98,37 @@ def sample_sources(
     media: Path | None = None,
     work: Path | None = None,
 ) -> None:
-    """Take in some `videos`, spread over all files, as Parquet into an empty `folder`.
+    """Take in some `videos` as Parquet into an empty `folder`.
 
-    Of a large file only the beginning is read.
+    All `.info.json` files together give as many as any other file, which may hold thousands; what a small file leaves
+    over goes to the next. Of a large file only the beginning is read.
     """
     _check_sources(sources)
     root = (media or _common_folder(sources)).resolve()
     for name in ("videos", "comments", "parts"):
         (folder / name).mkdir()
     tasks = list(_list_parts(folder, work or folder, sources, root, b"sample" * 4, settings.ingest))
-    files = [(task, file) for task in tasks for file in task.files]
-    drawn = files[:: max(1, len(files) // videos)]
+    infos = [(task, file) for task in tasks for file in task.files if task.kind == "info"]
+    others = [(task, file) for task in tasks for file in task.files if task.kind != "info"]
+    others = others[:: max(1, len(others) // videos)]
     writer = _SampleWriter(folder, "sample", Anonymiser(b"sample" * 4, "keep", "keep"), settings.ingest.batch)
-    for number, (task, file) in enumerate(drawn, 1):
-        writer.most_videos = -(-videos * number // len(drawn))
-        try:
-            _read_files(msgspec.structs.replace(task, files=(file,)), writer)
-        except _SampleFullError:
-            continue
+    shares = len(others) + bool(infos)
+    for number, (task, file) in enumerate(others, 1):
+        _sample_file(task, file, writer, -(-videos * number // shares))
+    missing = max(videos - writer.report.videos, 1)
+    for task, file in infos[:: max(1, len(infos) // missing)]:
+        _sample_file(task, file, writer, videos)
     report = writer.close()
     write_missing_tables(folder)
     if not report.videos_in:
         raise UsageError(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
+
+
+def _sample_file(task: _Task, file: str, writer: _SampleWriter, most_videos: int) -> None:
+    """Read a file until the writer holds as many videos as are wanted by its end."""
+    writer.most_videos = most_videos
+    with suppress(_SampleFullError):
+        _read_files(msgspec.structs.replace(task, files=(file,)), writer)
 
 
 class _SampleFullError(Exception):

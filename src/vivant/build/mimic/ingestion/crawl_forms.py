@@ -55,11 +55,13 @@ class CrawlForm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     when: list[str]
     columns: dict[str, str | MappedColumn | list[str | MappedColumn]]
     skip: dict[str, list[str]] = {}
+    skipped: str = "pictures"
     names: list[str] = []
     comments: list[str] = []
     replies: list[str] = []
     ids: str = ""
     spans: list[str] = []
+    markup: bool = False
 
     def fits(self, record: Mapping[str, Any]) -> bool:
         """Whether a record has the fields of this form."""
@@ -171,7 +173,7 @@ class CrawlReader:
         for path, unwanted in form.skip.items():
             value = get_path(record, path)
             if value is not None and (not unwanted or str(value).lower() in unwanted):
-                raise InvalidValueError("pictures, not a video")
+                raise InvalidValueError(f"{form.skipped}, not a video")
         fields = map_fields(form.columns, record, "")
         fields["platform"] = form.platform
         fields.setdefault("licence", self._defaults.licence)
@@ -180,6 +182,7 @@ class CrawlReader:
         row, problems = parse_row(fields)
         row.id = normalise_id(form.platform, row.id)
         row.category = YOUTUBE_CATEGORIES.get(row.category, row.category)
+        row.topics = [topic.replace("_", " ") for topic in row.topics]  # pages of Wikipedia
         if form.ids and not re.fullmatch(form.ids, row.id):
             raise InvalidValueError(
                 f"an id that is none of {form.platform} ({row.id}); write a mapping for such records"
@@ -213,6 +216,7 @@ class CrawlReader:
                 video = values.parse_text(fields.get("video"))
                 answered = values.parse_text(fields.get("reply_to")) or parent
                 text = values.parse_text(fields.get("text"))
+                text = values.strip_markup(text) if form.markup else text
             except (InvalidValueError, DataError) as wrong:
                 self._writer.leave_comments(
                     f"{source} {location}".strip(), f"broken comment: {wrong}", 1, new=True

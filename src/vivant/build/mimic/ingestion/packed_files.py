@@ -13,7 +13,7 @@ from typing import Any
 OPENED = (".gz", ".bz2", ".xz", ".zst")
 NOT_OPENED = (
     ".zip", ".7z", ".rar", ".tar", ".tgz", ".xlsx", ".xls", ".ods", ".sqlite", ".sqlite3", ".db", ".arrow", ".feather",
-    ".avro", ".orc", ".pkl", ".pickle",
+    ".avro", ".orc", ".pkl", ".pickle", ".xml",
 )  # fmt: skip
 """Containers that may hold records; they are named, not read."""
 _CHUNK = 1 << 16

@@ -25,6 +25,10 @@ _FILE_IDS = {
 _COMMENTS = re.compile(
     r"^(?:comments?|repl(?:y|ies))[._-]+|[._-]+(?:comments?|repl(?:y|ies))$", re.IGNORECASE
 )
+_DATA_TOOLS = re.compile(
+    r"^videoinfo_(?:UC[\w-]{22}_)?(?P<id>[\w-]{11})(?:_\d{4}_\d\d_\d\d-\d\d_\d\d_\d\d)?_comments$"
+)
+"""As YouTube Data Tools names its files: [the channel and] the video, and when it was asked."""
 
 
 def normalise_id(platform: str, name: str) -> str:
@@ -38,6 +42,8 @@ def normalise_id(platform: str, name: str) -> str:
 
 def find_id_in_name(platform: str, stem: str) -> str:
     """The id of the video that a file of comments is named after: `ID`, `ID_comments`, `comments-ID`; or nothing."""
+    if platform == "youtube" and (named := _DATA_TOOLS.match(stem)):
+        return named["id"]
     name = _COMMENTS.sub("", stem)
     return name if re.fullmatch(_FILE_IDS.get(platform, r"(?!)"), name) else ""
 

@@ -75,7 +75,9 @@ def read_file(
     end = path.suffix.lower()
     inner = Path(path.stem).suffix.lower() if end in OPENED else end
     reason = ""
-    if path.name.endswith(_CHATS):
+    if path.exists() and not path.is_file():
+        reason = "a pipe or a device, not a file"
+    elif path.name.endswith(_CHATS):
         reason = "a live chat, which is no comment on the video"
     elif inner not in (*JSON_FILES, *TABLES):
         reason = f"{path.suffix} files are not opened; unpack it, or export it as CSV, JSON or Parquet"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ from vivant.core.errors import DataError
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 NOT_READ = "not read: "
+_NAME_AND_VALUE = 2
+_FLAT = re.compile(r"\w+(?:/\w+)+")
 _THEIRS = {
     "id": "id",
     "text": "text",
@@ -111,12 +114,20 @@ def ingest_table(
     reader = CrawlReader(str(path), str(media), writer, defaults)
     try:
         number = 0
-        for number, row in _iter_table(unpacked or path, writer):
+        rows = _iter_table(unpacked or path, writer)
+        for number, row in rows:
             if isinstance(row, DataError):
                 writer.leave(source, f"row {number}", str(row).partition(": ")[2], kind="broken row")
                 continue
+            if all(name == cell for name, cell in row.items()):  # of tables put one below the other
+                writer.leave(source, f"row {number}", "the header again", kind="the header again")
+                continue
             row = _open_cells(row)
             if number == 1 and find_form(row) is None and not is_info(row):
+                record = _read_names_and_values(row, rows)
+                if find_form(record) is not None:
+                    reader.read(record, source)
+                    return
                 columns = ", ".join(map(str, list(row)[:12]))
                 reason = f"its columns ({columns}) fit no known form; write a mapping for it"
                 writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
@@ -138,9 +149,43 @@ def _iter_table(path: Path, writer: RecordWriter) -> Iterator[tuple[int, Mapping
     yield from iter_table_rows(path, encoding)
 
 
+def _read_names_and_values(
+    first: Mapping[str, Any], rows: Iterator[tuple[int, Mapping[str, Any] | DataError]]
+) -> dict[str, Any]:
+    """The one record of a table that has a field's name and its value in each line, the header included."""
+    if len(first) != _NAME_AND_VALUE:
+        return {}
+    pairs = [tuple(first), tuple(first.values())]
+    pairs += [tuple(row.values()) for _, row in rows if not isinstance(row, DataError)]
+    return dict(pair for pair in pairs if len(pair) == _NAME_AND_VALUE)
+
+
 def _open_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose cells hold objects as JSON or as Python prints them, which pandas writes, with those objects."""
-    return {name: _open_cell(cell) for name, cell in row.items()}
+    """A row whose cells hold objects as JSON or as Python prints them, which pandas writes, with those objects.
+
+    Columns such as `hashtags/0/name`, which Apify writes, become the list of objects that they were.
+    """
+    opened: dict[str, Any] = {}
+    nested: dict[str, Any] = {}
+    for name, cell in row.items():
+        if "/" not in name or not _FLAT.fullmatch(name):
+            opened[name] = _open_cell(cell)
+        elif cell not in (None, ""):
+            *path, last = name.split("/")
+            node: Any = nested
+            for step in path:
+                node = node.setdefault(step, {}) if isinstance(node, dict) else None
+            if isinstance(node, dict):  # else the value of a shorter path stands there
+                node[last] = _open_cell(cell)
+    return opened | {name: _list_numbered(node) for name, node in nested.items() if name not in opened}
+
+
+def _list_numbered(node: Any) -> Any:
+    """Objects whose fields are numbers as the lists that they were."""
+    if not isinstance(node, dict):
+        return node
+    fields = {name: _list_numbered(value) for name, value in node.items()}
+    return list(fields.values()) if all(name.isdecimal() for name in fields) else fields
 
 
 def _open_cell(cell: Any) -> Any:

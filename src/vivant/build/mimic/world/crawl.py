@@ -52,34 +52,47 @@ def write_crawl(
 
     Returns how many files had which accident. The share `broken` of the files has one.
     """
-    phrases = Phrases()
-    platform = make_platform(phrases, plan.videos, plan.comments, plan.seed, plan.shares)
-    out.mkdir(parents=True, exist_ok=True)
     for name in _KEYS:
-        (out / name).mkdir(exist_ok=True)
-    threads = _iter_threads(generate_comments(phrases, platform, plan.seed))
-    rng = derive_generator(plan.seed, "mimic-world", "crawl")
+        (out / name).mkdir(parents=True, exist_ok=True)
+    world = CrawledWorld(plan)
     happened: dict[str, int] = {}
-    waiting = next(threads, None)
-    for number, video in enumerate(platform.table.to_pylist()):
-        comments: list[dict[str, Any]] = []
-        if waiting is not None and waiting[0] == video["ref"]:
-            comments, waiting = waiting[1], next(threads, None)
-        info = _make_info(video, comments, rng)
-        if number < render_first:
-            topic = phrases.topics[int(platform.topic[number])]
-            file = out / f"{video['ref']}.mp4"
-            render_video(topic, int(platform.clip_seed[number]), file, size=size, seconds=_SECONDS)
-            info |= {"duration": _SECONDS, "width": size[0], "height": size[1], "ext": "mp4"}
+    files = (out / f"{ref}.mp4" for ref in world.refs[:render_first])
+    for number, info in enumerate(world.iter_infos(files, size)):
         content = json.dumps(info).encode()
-        if number >= render_first and rng.random() < broken:
+        if number >= render_first and world.rng.random() < broken:
             accident = ACCIDENTS[sum(happened.values()) % len(ACCIDENTS)]
             content = _break_content(accident, info, content)
             happened[accident] = happened.get(accident, 0) + 1
-        (out / f"{video['ref']}.info.json").write_bytes(content)
+        (out / f"{world.refs[number]}.info.json").write_bytes(content)
         progress(number + 1, plan.videos, "videos written")
-    pq.write_table(make_truth_table(phrases, platform), out / TRUTH)
+    pq.write_table(make_truth_table(world.phrases, world.platform), out / TRUTH)
     return happened
+
+
+class CrawledWorld:
+    """A world whose videos are told one after the other, as yt-dlp would describe them."""
+
+    def __init__(self, plan: WorldPlan) -> None:
+        self.phrases = Phrases()
+        self.platform = make_platform(self.phrases, plan.videos, plan.comments, plan.seed, plan.shares)
+        self.refs: list[str] = self.platform.table["ref"].to_pylist()
+        self.rng = derive_generator(plan.seed, "mimic-world", "crawl")
+        self._seed = plan.seed
+
+    def iter_infos(self, files: Iterator[Path], size: tuple[int, int]) -> Iterator[dict[str, Any]]:
+        """Each video with its comments; the first are drawn, as long as there are `files` to draw into."""
+        threads = _iter_threads(generate_comments(self.phrases, self.platform, self._seed))
+        waiting = next(threads, None)
+        for number, video in enumerate(self.platform.table.to_pylist()):
+            comments: list[dict[str, Any]] = []
+            if waiting is not None and waiting[0] == video["ref"]:
+                comments, waiting = waiting[1], next(threads, None)
+            info = _make_info(video, comments, self.rng)
+            if file := next(files, None):
+                topic = self.phrases.topics[int(self.platform.topic[number])]
+                render_video(topic, int(self.platform.clip_seed[number]), file, size=size, seconds=_SECONDS)
+                info |= {"duration": _SECONDS, "width": size[0], "height": size[1], "ext": "mp4"}
+            yield info
 
 
 def _iter_threads(tables: Iterator[pa.Table]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
