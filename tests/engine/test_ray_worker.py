@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from vivant.core.types import Image, Job, Message, Reply, Text
+from vivant.engine.concurrency import ConcurrencyLimit
 from vivant.engine.executor import PreparedRequest, RequestKey
 from vivant.engine.options import RunOptions
 from vivant.engine.ray_shares import LimitShares
@@ -211,6 +212,88 @@ def test_after_a_complaint_a_worker_sends_nothing_new_until_it_is_told_its_share
     assert asyncio.run(main()) == [4, 2, 3]
 
 
+def test_a_worker_that_may_send_nothing_more_answers_every_call() -> None:
+    async def main(turns: int) -> dict[int, WorkerAnswer]:
+        worker = RayWorker()
+        executor = SlowExecutor(TransientError("500"))
+        worker._executor = executor  # type: ignore[assignment]
+        asks = [WorkerCall(number=number, what="ask", job=job("", Text("?"))) for number in range(3)]
+        limit = WorkerCall(number=100, what="limit", limit=1)
+        await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
+        await collect(worker, 1)
+        executor.gate.release()
+        assert (await collect(worker, 1))[0].failure is not None
+        executor.outcome = Reply(text="A")
+        await worker.submit(1, msgspec.msgpack.encode([WorkerCall(number=0, what="send")]))
+        await settle()
+        executor.gate.release()
+        for _ in range(turns):  # the word comes while one leaves and the next enters
+            await asyncio.sleep(0)
+        await worker.submit(2, msgspec.msgpack.encode([WorkerCall(number=101, what="limit", limit=0)]))
+        for _ in range(3):
+            executor.gate.release()
+        return await asyncio.wait_for(collect(worker, 4), 10)
+
+    for turns in range(12):
+        result = asyncio.run(main(turns))
+        assert result.keys() == {0, 1, 2, 101}, turns
+        assert all(answer.reply or answer.kind == "withdrawn" for n, answer in result.items() if n != 101)
+        assert result[0].what == "send" and result[1].reply is not None
+
+
+def test_one_that_is_sent_away_and_cancelled_at_once_held_no_place() -> None:
+    async def main() -> int:
+        limit = ConcurrencyLimit(1)
+        await limit.acquire()
+        waiting = asyncio.create_task(limit.acquire())
+        await asyncio.sleep(0)
+        limit.change(0)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        return limit.in_flight
+
+    assert asyncio.run(main()) == 1
+
+
+def test_a_share_that_falls_and_rises_at_once_is_the_one_that_the_worker_is_told() -> None:
+    async def main() -> None:
+        alone, *both = workers = [SharingWorker() for _ in range(3)]
+        for group, cut, risen in (([alone], 4, 5), (both, 1, 2)):
+            shares = LimitShares(group)  # type: ignore[arg-type]
+            shares.set_limit(16)
+            shares.set_limit(cut, 1)  # two replies of one bundle: a complaint, then a success
+            shares.set_limit(risen, 1)
+            await settle()
+            assert sum(worker.limit for worker in group) == risen
+        assert [worker.told for worker in workers] == [worker.limit for worker in workers]
+
+    asyncio.run(main())
+
+
+def test_what_a_worker_may_hold_is_free_when_it_has_answered_the_last_word() -> None:
+    async def main() -> None:
+        first, second = SharingWorker(), SharingWorker()
+        workers: list[Any] = [first]
+        shares = LimitShares(workers)
+        shares.set_limit(16)
+        shares.set_limit(4)
+        await settle()
+        shares.set_limit(12)
+        workers.append(second)
+        shares.admit(second)  # type: ignore[arg-type]
+        await settle()
+        assert (first.limit, second.limit) == (6, 0)
+        first.confirm(1)  # it answers that no more than 4 were under way, and had 12 since
+        await settle()
+        assert (first.limit, second.limit) == (6, 0)
+        first.confirm()
+        await settle()
+        assert (first.limit, second.limit) == (6, 6)
+
+    asyncio.run(main())
+
+
 def test_shares_of_a_limit_never_exceed_it_while_workers_come_and_go() -> None:
     async def main() -> None:
         workers: list[Any] = []
@@ -284,19 +367,24 @@ class SharingWorker:
     def __init__(self) -> None:
         self.slot = ""
         self.limit = self.held = self.busy = 0
+        self.told = 0
         self.taken: list[int] = []
-        self._confirmed = asyncio.Event()
+        self._unconfirmed: list[asyncio.Event] = []
 
-    def confirm(self) -> None:
-        self._confirmed.set()
-        self._confirmed = asyncio.Event()
+    def confirm(self, count: int = 100) -> None:
+        for event in self._unconfirmed[:count]:
+            event.set()
+        del self._unconfirmed[:count]
 
     def send_limit(self, limit: int, _cuts: int) -> None:
         assert limit in (0, self.limit)
+        self.told = limit
 
     async def take_back(self, count: int) -> None:
         self.taken.append(count)
         self.busy -= count
 
-    async def call_limit(self, _limit: int, _cuts: int) -> None:
-        await self._confirmed.wait()
+    async def call_limit(self, limit: int, _cuts: int) -> None:
+        self.told = limit
+        self._unconfirmed.append(event := asyncio.Event())
+        await event.wait()

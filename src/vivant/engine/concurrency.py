@@ -50,7 +50,7 @@ class ConcurrencyLimit:
             try:
                 await future
             except asyncio.CancelledError:
-                if future.done() and not future.cancelled():
+                if future.done() and not future.cancelled() and future.exception() is None:
                     self.release()
                 raise
         else:
@@ -66,9 +66,13 @@ class ConcurrencyLimit:
         self._admit()
 
     def change(self, limit: int) -> None:
-        """Set the limit. Those that are in stay in."""
+        """Set the limit. Those that are in stay in; at 0, those that wait are sent away."""
         self.limit = limit
         self._admit()
+        while self._waiting and not self.room:
+            future = self._waiting.popleft()
+            if not future.done():
+                future.set_exception(WithdrawnError())
 
     def _admit(self) -> None:
         while self._waiting and self.in_flight < self.room:

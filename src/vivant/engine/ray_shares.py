@@ -23,7 +23,8 @@ class LimitShares:
         """So often the limit was cut: requests sent before complain of the same crowd (`AdaptiveLimit`)."""
         self.excluded: set[str] = set()
         """Slots whose node does not see all data: what waits elsewhere is not moved to them."""
-        self._lowering: set[asyncio.Task[None]] = set()
+        self._lowering: dict[WorkerHandle, asyncio.Task[None]] = {}
+        """The last word to each worker whose share fell and that has not answered it."""
         self._moving: asyncio.Task[None] | None = None
 
     def set_limit(self, limit: int, cuts: int = 0) -> None:
@@ -60,9 +61,9 @@ class LimitShares:
         for worker, target in targets.items():
             if target < worker.limit:
                 worker.limit = target
-                task = asyncio.create_task(self._lower(worker, target))
-                self._lowering.add(task)
-                task.add_done_callback(self._lowering.discard)
+                if worker in self._lowering:
+                    self._lowering[worker].cancel()
+                self._lowering[worker] = asyncio.create_task(self._lower(worker))
         free = self.limit - sum(worker.held for worker in self._workers)
         for worker, target in targets.items():
             share = min(target, worker.held + max(0, free))
@@ -85,10 +86,13 @@ class LimitShares:
             await worker.take_back(worker.busy // 2)
         self._moving = None
 
-    async def _lower(self, worker: WorkerHandle, target: int) -> None:
+    async def _lower(self, worker: WorkerHandle) -> None:
+        """Tell a worker its share as it is by now: it may have risen again since it fell."""
         try:
-            await worker.call_limit(target, self.cuts)
+            await worker.call_limit(worker.limit, self.cuts)
         except WorkerLostError:
+            del self._lowering[worker]
             return  # its share goes to the others, with it
-        worker.held = max(target, worker.limit)
+        del self._lowering[worker]
+        worker.held = worker.limit
         self.share_out()

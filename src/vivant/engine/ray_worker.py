@@ -184,9 +184,9 @@ class RayWorker:
                 task.cancel()
         elif call.what == "limit":
             self._cuts = call.cuts
-            self._limit.change(call.limit)
-            if not call.limit:
+            if not call.limit:  # before the change, which sends away what waits: each call is answered once
                 self._give_back(len(self._unsent))
+            self._limit.change(call.limit)
             self._drained.append(WorkerAnswer(number=call.number, what="limit"))
             self._note_drained()
         elif call.what == "give back":
@@ -194,7 +194,11 @@ class RayWorker:
             self._give(WorkerAnswer(number=call.number, what="give back"))
         else:
             task = self._tasks[call.number] = asyncio.create_task(self._handle(call))
-            task.add_done_callback(lambda _: self._tasks.pop(call.number, None))
+            task.add_done_callback(lambda _: self._end_call(call.number))
+
+    def _end_call(self, number: int) -> None:
+        self._tasks.pop(number, None)
+        self._note_drained()  # one that was withdrawn as its turn came leaves its place only now
 
     def _give_back(self, count: int) -> None:
         """Withdraw what waits to be prepared or sent, the last first."""
