@@ -218,3 +218,20 @@ def test_a_run_killed_between_two_renames_is_mended(tmp_path: Path) -> None:
     with begin_step(tmp_path, "one", [], {"n": 1}) as step:
         assert step.kept
     assert (tmp_path / "one" / "out").read_text() == "1"
+
+
+def test_a_file_behind_a_link_that_changes_is_seen(tmp_path: Path) -> None:
+    source, real = tmp_path / "source", tmp_path / "real.txt"
+    source.mkdir()
+    real.write_text("one")
+    (source / "linked.txt").symlink_to(real)
+    (source / "dangling.txt").symlink_to(tmp_path / "nowhere")
+
+    def run() -> bool:
+        with begin_step(tmp_path / "work", "one", [source], {}) as step:
+            pass
+        return step.kept
+
+    assert [run(), run()] == [False, True]
+    real.write_text("another")
+    assert [run(), run()] == [False, True]
