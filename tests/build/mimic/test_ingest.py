@@ -245,6 +245,18 @@ def test_uploaders_are_told_apart_by_a_salt_of_the_work_folder(tmp_path: Path) -
     assert read_salt(tmp_path / "one") == read_salt(tmp_path / "one")
 
 
+def test_a_salt_that_is_not_whole_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "crawl", "x", info())
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".salt").touch()
+    with pytest.raises(UsageError, match=r"\.salt has 0 bytes and not 32.* delete it and run ingest again"):
+        ingest(work, [tmp_path / "crawl"], ALONE)
+    (work / ".salt").unlink()
+    assert len(read_salt(work)) == 32
+    assert [path.name for path in work.iterdir()] == [".salt"]
+
+
 def test_mentions_may_be_hashed_or_kept() -> None:
     hashed = Anonymiser(b"s" * 32, mentions="hash")
     once, again = hashed.text("@Anna hi"), hashed.text("hello @anna")
