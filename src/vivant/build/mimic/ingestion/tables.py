@@ -28,6 +28,8 @@ from vivant.core.errors import DataError
 
 TABLES = (".csv", ".tsv", ".tab", ".parquet")
 NOT_READ = "not read: "
+_INFO_TEXTS = {"title", "description", "uploader", "channel"}
+"""Columns of yt-dlp's records that hold texts."""
 _THEIRS = {
     "id": "id",
     "text": "text",
@@ -111,17 +113,20 @@ def ingest_table(
     reader = CrawlReader(str(path), str(media), writer, defaults)
     try:
         number = 0
+        texts: set[str] | None = None
         for number, row in _iter_table(unpacked or path, writer):
             if isinstance(row, DataError):
                 writer.leave(source, f"row {number}", str(row).partition(": ")[2], kind="broken row")
                 continue
-            row = _open_cells(row)
-            if number == 1 and find_form(row) is None and not is_info(row):
-                columns = ", ".join(map(str, list(row)[:12]))
-                reason = f"its columns ({columns}) fit no known form; write a mapping for it"
-                writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
-                return
-            reader.read(row, f"{source}, row {number}")
+            if texts is None:
+                form = find_form(row)
+                if form is None and not is_info(row):
+                    columns = ", ".join(map(str, list(row)[:12]))
+                    reason = f"its columns ({columns}) fit no known form; write a mapping for it"
+                    writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
+                    return
+                texts = _INFO_TEXTS if form is None or is_info(row) else form.list_texts()
+            reader.read(_open_cells(row, texts), f"{source}, row {number}")
         if not number:
             writer.report.quarantine.append((source, "", f"{NOT_READ}it has no rows"))
     except (DataError, InvalidValueError, OSError, ValueError) as error:
@@ -138,9 +143,12 @@ def _iter_table(path: Path, writer: RecordWriter) -> Iterator[tuple[int, Mapping
     yield from iter_table_rows(path, encoding)
 
 
-def _open_cells(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row whose cells hold objects as JSON or as Python prints them, which pandas writes, with those objects."""
-    return {name: _open_cell(cell) for name, cell in row.items()}
+def _open_cells(row: Mapping[str, Any], texts: set[str]) -> dict[str, Any]:
+    """A row whose cells hold objects as JSON or as Python prints them, which pandas writes, with those objects.
+
+    `texts` are the columns whose cells stay as they are: people write [1] too.
+    """
+    return {name: cell if name in texts else _open_cell(cell) for name, cell in row.items()}
 
 
 def _open_cell(cell: Any) -> Any:
