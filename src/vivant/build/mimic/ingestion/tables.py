@@ -22,7 +22,7 @@ from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
-from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments, make_comment_id
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
@@ -58,9 +58,10 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
         if not video:
             writer.leave_comments(location, "names no video", 1, new=True)
             continue
-        # Where rows have no ids of their own, their places serve.
-        fields.setdefault("id", f"c{number}")
-        add_raw_comments(video if "/" in video else f"?/{video}", [_rename_fields(fields)], (), writer)
+        comment = _rename_fields(fields)
+        if comment["id"] in (None, ""):
+            comment["id"] = make_comment_id(comment, number)
+        add_raw_comments(video if "/" in video else f"?/{video}", [comment], (), writer)
 
 
 def _iter_mapped(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
