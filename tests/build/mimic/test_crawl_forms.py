@@ -187,6 +187,20 @@ def test_a_table_of_comments_whose_cells_are_printed_objects(tmp_path: Path) -> 
     assert found == [("c1", "ask", ""), ("c2", "thanks !", ""), ("c3", "agreed", "c2")]
 
 
+def test_comments_in_a_table_that_look_like_objects_stay_texts(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    said = ["[1]", "{5}", '["why"]', "{'a': 1}", "[]"]
+    with (crawl / "chair_comments.csv").open("w", newline="", encoding="utf-8") as file:
+        comments = [web_comment(f"c{number}", text) for number, text in enumerate(said)]
+        table = csv.DictWriter(file, comments[0].keys())
+        table.writeheader()
+        table.writerows(comments)
+    step = take(tmp_path, items__json=[web_item()])
+    assert [c["text"] for c in rows(tmp_path, "comments")] == said
+    assert step.record.counts[1].why == {}
+
+
 def test_records_that_look_like_youtubes_with_ids_of_another_site(tmp_path: Path) -> None:
     other = {"videoId": ID, "title": "t", "viewCount": 5, "channelTitle": "c", "likeCount": 1}
     step = take(tmp_path, items__json=[web_item()], channel__json=[other])

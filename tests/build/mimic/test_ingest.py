@@ -162,17 +162,22 @@ def test_odd_comments(tmp_path: Path) -> None:
         "not a comment",
         {"id": "4", "text": {"a": 1}},
         {"id": 5, "text": "number", "like_count": -3, "timestamp": "soon"},
+        {"text": "half \ud83d pair"},
     ]
     put(tmp_path / "crawl", "x", info(comments=comments))
     step = ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
     said = table(tmp_path / "work", "comments")
-    assert dict(said.select("id", "likes").iter_rows()) == {"1": 7, "5": None}
+    assert dict(said.select("text", "likes").iter_rows()) == {
+        "kept": 7,
+        "number": None,
+        "half \ufffd pair": None,
+    }
     assert step.record.counts[1].why == {
         "no text": 1,
         "the same comment twice": 1,
         "not a comment: no object, or no text in it": 2,
     }
-    assert step.record.counts[1].into == 6
+    assert step.record.counts[1].into == 7
 
 
 def test_names_links_and_addresses_go(tmp_path: Path) -> None:
@@ -243,6 +248,18 @@ def test_uploaders_are_told_apart_by_a_salt_of_the_work_folder(tmp_path: Path) -
     assert hashes[0][0] == hashes[0][1] != hashes[0][2]
     assert set(hashes[0]).isdisjoint(hashes[1])
     assert read_salt(tmp_path / "one") == read_salt(tmp_path / "one")
+
+
+def test_a_salt_that_is_not_whole_is_refused(tmp_path: Path) -> None:
+    put(tmp_path / "crawl", "x", info())
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / ".salt").touch()
+    with pytest.raises(UsageError, match=r"\.salt has 0 bytes and not 32.* delete it and run ingest again"):
+        ingest(work, [tmp_path / "crawl"], ALONE)
+    (work / ".salt").unlink()
+    assert len(read_salt(work)) == 32
+    assert [path.name for path in work.iterdir()] == [".salt"]
 
 
 def test_mentions_may_be_hashed_or_kept() -> None:
@@ -400,3 +417,21 @@ def test_a_table_of_comments_finds_its_videos(tmp_path: Path) -> None:
     why = step.record.counts[1].why
     assert why["its video was not taken in"] == 1
     assert sum(why.values()) == 2
+
+
+def test_comments_without_ids_in_two_tables_all_stay(tmp_path: Path) -> None:
+    said = {"one": ["aaa", "first!", "first!"], "two": ["bbb", "ccc", "first!"]}
+    for name, texts in said.items():
+        (tmp_path / f"{name}-videos.csv").write_text(f"id,title\n{name},A title\n")
+        (tmp_path / f"{name}-comments.csv").write_text(
+            "video,text,id\n" + "".join(f"one,{text},\n" for text in texts)
+        )
+        (tmp_path / f"{name}.yaml").write_text(
+            f"videos:\n  file: {name}-videos.csv\n  columns: {{platform: {{value: web}}, id: id, title: title}}\n"
+            f"comments:\n  file: {name}-comments.csv\n  columns: {{video: video, text: text, id: id}}\n"
+        )
+    step = ingest(tmp_path / "work", [tmp_path / f"{name}.yaml" for name in said], ALONE)
+    kept = table(tmp_path / "work", "comments")["text"].sort().to_list()
+    # The third row of both is the same comment, as far as anyone can tell.
+    assert kept == ["aaa", "bbb", "ccc", "first!", "first!"]
+    assert step.record.counts[1].why == {"the same comment twice": 1}

@@ -15,6 +15,7 @@ import pytest
 
 from tests.build.mimic.test_crawl_forms import ALONE, ID, quarantine, rows, take, web_comment, web_item
 from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion.packed_files import unpack
 
 TIME = "2024-01-02 03:04:05"
 SECONDS = 1704164645
@@ -272,6 +273,20 @@ def test_compressed_dumps_are_read_as_far_as_they_go(kept: float, tmp_path: Path
     reasons = [reason for source, _, reason in quarantine(tmp_path) if source == "dump.jsonl.gz"]
     assert not reasons if kept == 1 else any("it breaks off" in reason for reason in reasons)
     assert not step.record.notes if kept == 1 else any("break off" in note for note in step.record.notes)
+
+
+def test_compressed_files_of_one_name_are_unpacked_apart(tmp_path: Path) -> None:
+    """Two processes may read dumps of one name from two folders at once."""
+    packed = [tmp_path / day / "dump.jsonl.gz" for day in ("monday", "tuesday")]
+    for path in packed:
+        path.parent.mkdir()
+        path.write_bytes(gzip.compress(path.parent.name.encode()))
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    with unpack(packed[0], folder) as (first, _), unpack(packed[1], folder) as (second, _):
+        assert [first.read_text(), second.read_text()] == ["monday", "tuesday"]
+        assert first.suffix == ".jsonl"
+    assert not list(folder.iterdir())
 
 
 def flatten(record: Mapping[str, Any]) -> dict[str, Any]:

@@ -239,3 +239,20 @@ def test_a_crawl_in_the_form_of_tiktoks_site(tmp_path: Path) -> None:
     assert comments(tmp_path / "work" / "ingest")["ref"].is_in(taken["ref"].to_list()).all()
     reasons = pl.read_parquet(tmp_path / "work" / "ingest" / "quarantine.parquet")["reason"].to_list()
     assert len(reasons) == 3 and "pictures, not a video" in reasons
+
+
+def test_a_file_behind_a_link_that_changes_is_seen(tmp_path: Path) -> None:
+    source, real = tmp_path / "source", tmp_path / "real.txt"
+    source.mkdir()
+    real.write_text("one")
+    (source / "linked.txt").symlink_to(real)
+    (source / "dangling.txt").symlink_to(tmp_path / "nowhere")
+
+    def run() -> bool:
+        with begin_step(tmp_path / "work", "one", [source], {}) as step:
+            pass
+        return step.kept
+
+    assert [run(), run()] == [False, True]
+    real.write_text("another")
+    assert [run(), run()] == [False, True]

@@ -228,7 +228,7 @@ def _list_files(source: Path, work: Path) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of change of every file: a million files are listed, not read.
 
     What the steps write is left out, where the work folder lies in the source. A folder that cannot be opened stands
-    for itself, and one behind a link is listed once.
+    for itself, and one behind a link is listed once; of a file behind a link it is the file's own size and time.
     """
     if source.is_file():
         status = source.stat()
@@ -253,7 +253,8 @@ def _list_files(source: Path, work: Path) -> Iterator[tuple[str, int, int]]:
                         folders.append(entry.path)
                         seen |= {own} - {""}
                 else:
-                    status = entry.stat(follow_symlinks=False)
+                    dangling = linked and not Path(entry.path).exists()
+                    status = entry.stat(follow_symlinks=not dangling)
                     yield entry.path[start:], status.st_size, status.st_mtime_ns
 
 

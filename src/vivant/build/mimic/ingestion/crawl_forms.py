@@ -67,12 +67,25 @@ class CrawlForm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
         """Whether a record has the fields of this form."""
         return all(any(name in record for name in names.split("|")) for names in self.when)
 
+    def list_texts(self) -> set[str]:
+        """The fields that hold texts or names, and never objects."""
+        paths = list(self.names)
+        for field in ("title", "description", "text", "author"):
+            for source in _listed(self.columns.get(field)):
+                paths += _listed(source.column if isinstance(source, MappedColumn) else source)
+        opened = {path.partition(".")[0] for path in paths if "." in path}
+        return {path for path in paths if "." not in path} - opened
+
 
 class CrawlForms(Struct, frozen=True, forbid_unknown_fields=True):
     """All forms, each kind in the order they are tried."""
 
     videos: list[CrawlForm]
     comments: list[CrawlForm]
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value] if value else []
 
 
 @cache

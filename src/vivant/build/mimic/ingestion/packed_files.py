@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 OPENED = (".gz", ".bz2", ".xz", ".zst")
@@ -22,11 +23,11 @@ _CHUNK = 1 << 16
 @contextmanager
 def unpack(path: Path, folder: Path) -> Iterator[tuple[Path, str]]:
     """A file of the content, in `folder` for as long as it is read; and why the rest is missing, where some is."""
-    target = folder / f"unpacked-{path.stem}"
-    try:
+    with TemporaryDirectory(
+        dir=folder, prefix="unpacked-"
+    ) as own:  # files of one name may be open in several processes
+        target = Path(own) / path.stem
         yield target, _write_content(path, target)
-    finally:
-        target.unlink(missing_ok=True)
 
 
 def _write_content(path: Path, target: Path) -> str:

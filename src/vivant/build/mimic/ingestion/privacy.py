@@ -8,7 +8,6 @@ Names of people across the crawl go in a second pass, see `people`.
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -22,9 +21,11 @@ import pyarrow.compute as pc
 from vivant.build.mimic.ingestion.contact_patterns import Span
 from vivant.build.mimic.ingestion.personal_data import find_contacts, find_mentions, find_suspects
 from vivant.build.mimic.ingestion.text_forms import FOLDABLE, clean_text, fold_text, squeeze_spaces
-from vivant.core.errors import unknown_name_error
+from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.files import atomic_path
 
 SALT = ".salt"
+_SALT_BYTES = 32
 _FOLDED_LETTERS = (
     b"\xef\xbc",
     b"\xef\xbd",
@@ -42,13 +43,16 @@ _SHORTEST_NAME = 4
 def read_salt(work: Path) -> bytes:
     """The work folder's salt; made at the first call, readable by its owner alone."""
     path = work / SALT
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
-        return path.read_bytes()
-    with os.fdopen(descriptor, "wb") as file:
-        salt = secrets.token_bytes(32)
-        file.write(salt)
+    if not path.exists():
+        with atomic_path(path) as whole:
+            whole.touch(0o600, exist_ok=False)
+            whole.write_bytes(secrets.token_bytes(_SALT_BYTES))
+    salt = path.read_bytes()
+    if len(salt) != _SALT_BYTES:
+        raise UsageError(
+            f"{path} has {len(salt)} bytes and not {_SALT_BYTES}, which would not hide who put a video up; put the one "
+            "that was there back, or delete it and run ingest again: uploaders get other hashes"
+        )
     return salt
 
 

@@ -23,7 +23,7 @@ from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
-from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments, make_comment_id
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
@@ -31,6 +31,8 @@ TABLES = (".csv", ".tsv", ".tab", ".parquet")
 NOT_READ = "not read: "
 _NAME_AND_VALUE = 2
 _FLAT = re.compile(r"\w+(?:/\w+)+")
+_INFO_TEXTS = {"title", "description", "uploader", "channel"}
+"""Columns of yt-dlp's records that hold texts."""
 _THEIRS = {
     "id": "id",
     "text": "text",
@@ -59,9 +61,10 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
         if not video:
             writer.leave_comments(location, "names no video", 1, new=True)
             continue
-        # Where rows have no ids of their own, their places serve.
-        fields.setdefault("id", f"c{number}")
-        add_raw_comments(video if "/" in video else f"?/{video}", [_rename_fields(fields)], (), writer)
+        comment = _rename_fields(fields)
+        if comment["id"] in (None, ""):
+            comment["id"] = make_comment_id(comment, number)
+        add_raw_comments(video if "/" in video else f"?/{video}", [comment], (), writer)
 
 
 def _iter_mapped(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
@@ -114,6 +117,7 @@ def ingest_table(
     reader = CrawlReader(str(path), str(media), writer, defaults)
     try:
         number = 0
+        texts: set[str] | None = None
         rows = _iter_table(unpacked or path, writer)
         for number, row in rows:
             if isinstance(row, DataError):
@@ -122,17 +126,20 @@ def ingest_table(
             if all(name == cell for name, cell in row.items()):  # of tables put one below the other
                 writer.leave(source, f"row {number}", "the header again", kind="the header again")
                 continue
-            row = _open_cells(row)
-            if number == 1 and find_form(row) is None and not is_info(row):
-                record = _read_names_and_values(row, rows)
-                if find_form(record) is not None:
-                    reader.read(record, source)
+            if texts is None:
+                opened = _open_cells(row, set())
+                form = find_form(opened)
+                if form is None and not is_info(opened):
+                    record = _read_names_and_values(opened, rows)
+                    if find_form(record) is not None:
+                        reader.read(record, source)
+                        return
+                    columns = ", ".join(map(str, list(opened)[:12]))
+                    reason = f"its columns ({columns}) fit no known form; write a mapping for it"
+                    writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
                     return
-                columns = ", ".join(map(str, list(row)[:12]))
-                reason = f"its columns ({columns}) fit no known form; write a mapping for it"
-                writer.report.quarantine.append((source, "", f"{NOT_READ}{reason}"))
-                return
-            reader.read(row, f"{source}, row {number}")
+                texts = _INFO_TEXTS if form is None or is_info(opened) else form.list_texts()
+            reader.read(_open_cells(row, texts), f"{source}, row {number}")
         if not number:
             writer.report.quarantine.append((source, "", f"{NOT_READ}it has no rows"))
     except (DataError, InvalidValueError, OSError, ValueError) as error:
@@ -160,16 +167,17 @@ def _read_names_and_values(
     return dict(pair for pair in pairs if len(pair) == _NAME_AND_VALUE)
 
 
-def _open_cells(row: Mapping[str, Any]) -> dict[str, Any]:
+def _open_cells(row: Mapping[str, Any], texts: set[str]) -> dict[str, Any]:
     """A row whose cells hold objects as JSON or as Python prints them, which pandas writes, with those objects.
 
     Columns such as `hashtags/0/name`, which Apify writes, become the list of objects that they were.
+    `texts` are the columns whose cells stay as they are: people write [1] too.
     """
     opened: dict[str, Any] = {}
     nested: dict[str, Any] = {}
     for name, cell in row.items():
         if "/" not in name or not _FLAT.fullmatch(name):
-            opened[name] = _open_cell(cell)
+            opened[name] = cell if name in texts else _open_cell(cell)
         elif cell not in (None, ""):
             *path, last = name.split("/")
             node: Any = nested

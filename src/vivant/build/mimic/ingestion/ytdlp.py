@@ -346,14 +346,12 @@ def ingest_parsed_info(
     return ref, names
 
 
-def _make_id(comment: Mapping[str, Any], made: Counter[str]) -> str:
-    """An id for a comment without one, of what it says: its place would depend on the order of files.
-
-    Those that say the same are numbered.
-    """
-    name = digest([str(comment.get(field)) for field in ("text", "timestamp", "parent")])[:12]
-    made[name] += 1
-    return f"c{name}" if made[name] == 1 else f"c{name}-{made[name]}"
+def make_comment_id(comment: Mapping[str, Any], *place: int) -> str:
+    """An id for a comment without one, of what it says: its place alone would be that of another file's comment too."""
+    said = [
+        ascii(comment.get(field)) for field in ("text", "timestamp", "parent")
+    ]  # half a pair has no bytes
+    return f"c{digest([*place, *said])[:12]}"
 
 
 def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], writer: RecordWriter) -> None:
@@ -367,7 +365,11 @@ def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], wr
             continue
         try:
             body = values.parse_text(comment.get("text"))
-            name = values.parse_text(comment.get("id")) or _make_id(comment, made)
+            name = values.parse_text(comment.get("id"))
+            if not name:
+                name = make_comment_id(comment)
+                made[name] += 1
+                name += f"-{made[name]}" if made[name] > 1 else ""
             parent = values.parse_text(comment.get("parent"))
         except InvalidValueError:
             odd += 1
