@@ -31,10 +31,8 @@ _GLUE = re.compile(
 _POINTERS = "👉👇→⇒➡➜➤▶☞🔗⬇"
 _STRONG = re.compile(rf"[:=@>»{_POINTERS}]|[是叫号號は]")
 _ASIDE = re.compile(rf"[{CJK}]{{1,8}}(?=\s*[:=→⇒➡👉👇@])")
-_NAMED = re.compile(
-    r"(?<![a-z])(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)(?![a-z])",
-    re.IGNORECASE,
-)
+_NAMING = r"(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)"
+_NAMED = re.compile(rf"(?<![a-z]){_NAMING}(?![a-z])", re.IGNORECASE)
 _SIGN = rf"[{LETTERS}]"
 _HANDLE = re.compile(rf"{_SIGN}(?:[{LETTERS}.\-]{{0,40}}{_SIGN})?")
 _SPACED = re.compile(rf"(?:[a-z0-9_.] ){{3,}}[a-z0-9_](?![{LETTERS}])", re.IGNORECASE)
@@ -205,7 +203,7 @@ FINDERS = (
         gate=rf"(?:^|[^{LETTERS}])(?i:{join_words('short', 'tiny')}|i g)(?:$|[^{LETTERS}])"
         rf"|(?i:{_GAMES})(?:\W{{0,3}}(?i:{_GLUE_WORDS})){{0,3}}"
         rf"(?:\s*[:=@>»~|/\\(\[{{\"“«+*•·,{_POINTERS}是叫号號は\-]|\s+{_TELLING_GATE}|\s*[A-Za-z]*\d{{4}})"
-        rf"|[\w.]*[\d_]\S*\s(?:\S+\s)?(?i:{_GAMES})",
+        rf"|(?i:{_GAMES}).{{0,12}}(?i:{_NAMING})\W+\w{{3}}|[\w.]*[\d_]\S*\s(?:\S+\s)?(?i:{_GAMES})",
     ),
     make_finder(
         rf"(?:{join_words('asian_services')}|[加➕+]\s*[vq])(?:号码?|id|のid|は|:|→|\s|[{EMOJI}])*"

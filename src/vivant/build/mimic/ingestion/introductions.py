@@ -21,7 +21,7 @@ from vivant.build.mimic.ingestion.word_lists import (
     read_words,
 )
 
-_TOKEN = re.compile(r"[^\W\d_][\w'’\-]*")
+_TOKEN = re.compile(r"[^\W\d_](?:[^\W\d_]|['’\-])*(?!\w)")
 _SENTENCE_END = re.compile(r"[.!?\n;(]")
 _STRENGTHS = {"named": "sure", "signed": "sure", "selves": "self", "weak": "weak"}
 _FILLERS = 3

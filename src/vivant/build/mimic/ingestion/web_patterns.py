@@ -199,10 +199,10 @@ _LINKS = (
         gate=r"(?i:w ?w ?w)[ .,]",
     ),
     make_finder(
-        r"(?<!\w)(?P<name>[\w\-]{4,})(?: ?\. ?| , )(?P<ending>com|net|org|ru)(?!\w|\.\w)(?:/\S*)?"
+        rf"(?<!\w)(?P<name>[\w\-]{{4,}})(?: \. ?|\. | , )(?P<ending>com|net|org|ru)(?![{ASCII}]|\.\w)(?:/{_REST}*)?"
         r"|(?<![\w.])(?P<unknown>[a-z0-9\-]{4,}) \. ?(?P<other>[a-z]{2,5})(?=$|\s*[^\w\s.])",
         lambda match: match["name"] is not None or _is_unknown_address(match["unknown"], match["other"]),
-        gate=r"\w(?: ?\. ?| , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.])",
+        gate=r"\w(?: \. ?|\. | , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.])",
     ),
     make_finder(
         rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
