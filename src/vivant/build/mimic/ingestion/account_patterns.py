@@ -131,7 +131,8 @@ def _read_handle(shadow: str, place: int, service: str, strong: bool) -> int:
     if _is_unknown(handle):
         loose = service in _LOOSE or (service in _SHORT and len(handle) < 6)
         plain = handle.islower() or not handle.istitle()
-        if strong or (not loose and (plain or _ENDS.match(shadow, end) is not None)):
+        foreign = not service.isascii() and handle.islower() and len(handle) > 4
+        if strong or foreign or (not loose and (plain or _ENDS.match(shadow, end) is not None)):
             return end
         return -1
     if strong and _ENDS.match(shadow, end) and not (service in _LOOSE and is_word(handle)):
@@ -184,6 +185,15 @@ def _is_underscored(match: re.Match[str]) -> bool:
     return not (set(parts) & _PHRASE_WORDS)
 
 
+def _is_dotted_handle(match: re.Match[str]) -> bool:
+    """Whether words with dots are a handle: letters apart, or no words, among letters of another script."""
+    parts = match.group().split(".")
+    if len(parts) > 5 and all(len(part) == 1 for part in parts):
+        return True
+    known = all(map(is_word, parts)) or _FILE.search(match.group()) is not None
+    return max(map(len, parts)) > 2 and parts[0].isalnum() and not parts[0].isdigit() and not known
+
+
 _TELLING = rf"(?=[{LETTERS}.\-]*[\d_]|[{LETTERS}\-]*{_SIGN}[.]{_SIGN}){_HANDLE.pattern}"
 _PLAIN = r"[a-z][a-z0-9._\-]{3,29}[a-z0-9_]"
 _ASIAN = read_words("asian_services")
@@ -192,6 +202,7 @@ _ADD = (
     r"|подпи\w+|добав\w+|加我|关注|フォロー|search(?: up)?|find me|b[uú]sca(?:me)?"
 )
 _GAMES = join_words("games")
+_FOREIGN_GAMES = "|".join(word for word in read_words("games") if not word.isascii())
 _TELLING_GATE = r"(?:\S*[\d_]|[a-z]+\.[a-z])"
 FINDERS = (
     Finder(
@@ -203,6 +214,7 @@ FINDERS = (
         gate=rf"(?:^|[^{LETTERS}])(?i:{join_words('short', 'tiny')}|i g)(?:$|[^{LETTERS}])"
         rf"|(?i:{_GAMES})(?:\W{{0,3}}(?i:{_GLUE_WORDS})){{0,3}}"
         rf"(?:\s*[:=@>»~|/\\(\[{{\"“«+*•·,{_POINTERS}是叫号號は\-]|\s+{_TELLING_GATE}|\s*[A-Za-z]*\d{{4}})"
+        rf"|(?i:{_FOREIGN_GAMES})\s*[a-z]{{5}}"
         rf"|(?i:{_GAMES}).{{0,12}}(?i:{_NAMING})\W+\w{{3}}|[\w.]*[\d_]\S*\s(?:\S+\s)?(?i:{_GAMES})",
     ),
     make_finder(
@@ -232,13 +244,14 @@ FINDERS = (
         gate=rf"(?:^|[^{LETTERS}])(?i:id)\s*(?:[:=は是→]|is\s)",
     ),
     make_finder(
-        r"(?<![\w#@.\[/\-])(?!(?<=:)[\w\-]+:)(?=[a-z0-9._\-]*[a-z0-9]_+[a-z0-9])(?=(?:[0-9._\-]*[a-z]){3})"
+        rf"(?<![{LETTERS}#@.\[/\-])(?!(?<=:)[\w\-]+:)"
+        r"(?=[a-z0-9._\-]*[a-z0-9]_+[a-z0-9])(?=(?:[0-9._\-]*[a-z]){3})"
         r"[a-z0-9_][a-z0-9._\-]{3,}[a-z0-9_](?![a-z0-9_\]])",
         _is_underscored,
         needles="_",
     ),
     make_finder(
-        r"(?<![\w*#@.])(?P<letters>[a-z][a-z0-9.]{3,})_+(?![\w*])",
+        rf"(?<![{LETTERS}*#@.])(?P<letters>[a-z][a-z0-9.]{{3,}})_+(?![{LETTERS}*])",
         lambda match: not is_word(match["letters"]),
         needles="_",
     ),
@@ -246,6 +259,12 @@ FINDERS = (
         rf"(?<![{LETTERS}#.\-/$@])(?P<letters>[a-z]{{6,20}})(?P<figures>\d{{2,4}})(?![{LETTERS}\-]|\.\d)",
         _is_numbered_handle,
         precondition=TWO_DIGITS,
+    ),
+    make_finder(
+        rf"(?<![{LETTERS}#@./\-])(?-i:[a-z0-9]+(?:\.[a-z0-9]+)+)(?![{LETTERS}/@\-]|\.\w)",
+        _is_dotted_handle,
+        gate=r"[a-z]\.[a-z][a-z0-9]*(?:[^a-z.]|$)",
+        precondition=rf"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff]|(?:[a-z]\.){{5}}",
     ),
     make_finder(rf"(?<![{ASCII}])(?-i:xX)_?\w{{3,}}?_?(?-i:Xx)(?![{ASCII}])", gate=r"xX\w+Xx"),
     make_finder(

@@ -101,7 +101,7 @@ _NUMBERS = (
     ),
     make_finder(
         rf"(?<![{ASCII}.])-?\d{{1,3}}\.\d{{3,}}\s?°?[NSEW]?\s*[,;/ ]\s*-?\d{{1,3}}\.\d{{3,}}\s?°?[NSEW]?(?![{ASCII}])",
-        lambda match: any(sign in match.group() for sign in ",;/NSEW°"),
+        lambda match: any(sign in match.group() for sign in ",;/NSEW°") or re.search(r"\.\d{4}\d*\s+-?\d+\.\d{4}", match.group()) is not None,
         gate=r"\d\.\d{3,}\s?°?[NSEWnsew]?\s*[,;/ ]\s*-?\d{1,3}\.\d{3}",
         precondition=SIX_DIGITS,
     ),
@@ -123,6 +123,7 @@ _PLATES = (
         rf"(?<!\w)[{_PLATE_LETTERS}]\d{{3}}[{_PLATE_LETTERS}]{{2}}\s?\d{{2,3}}(?!\w)"
         r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)"
         r"|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)"
+        r"|(?<!\w)[A-Z]{2}[ \-]\d{1,2}[ \-][A-Z]{1,3}[ \-]\d{4}(?!\w)"
         r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{2,4}[EH]?(?!\w)"
         r"|[\u4e00-\u9fff]{2,4}\s?\d{2,3}\s?[あ-ん]\s?\d{1,2}-\d{2}(?!\d)"
         rf"|(?<!\d)\d{{2,3}}[{_KOREAN_PLATES}]\s?\d{{4}}(?![\d가-힣])",

@@ -27,6 +27,7 @@ _STRENGTHS = {"named": "sure", "signed": "sure", "selves": "self", "weak": "weak
 _FILLERS = 3
 """So many words may stand between a cue and the name."""
 _POSSESSIVES, _QUALITIES, _KIN = (frozenset(read_words(name)) for name in ("possessives", "kin_qualities", "kin"))
+_KIN_STEM = re.compile(rf"(?:{join_words('kin_stems')})[а-яё]{{0,3}}")
 _PARTICLES = frozenset(read_words("particles"))
 _JOINING = frozenset(read_words("joining"))
 _RUSSIAN_SURNAME = re.compile(
@@ -34,7 +35,10 @@ _RUSSIAN_SURNAME = re.compile(
 )
 _WORD = rf"[{CAPITAL}][\w'’\-]+"
 _PAIR = rf"{_WORD}(?: (?:{join_words('particles')}))?(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
-_HERE = re.compile(rf"(?:^|(?<=[\n.!]))\s*({_PAIR})(?=\s+(?:here|signing off|out)(?!\w))")
+_NEAR_BY = r"from (?:my|our)|de (?:mi|nuestr[oa])|aus (?:meiner?m?|unserer?m?)|из (?:наш|мо)[а-яё]+|с нашего"
+_HERE = re.compile(
+    rf"(?:^|(?<=[\n.!,]))\s*(?P<own>{_PAIR})(?=\s+(?:here|signing off|out)(?!\w))|(?<!\w)(?P<known>{_PAIR})(?= (?:{_NEAR_BY})\s)"
+)
 _BEFORE_CUE = re.compile(r"(?<!\w)меня\s+([А-ЯЁ][а-яё]+)(?=\s+зовут)")
 
 
@@ -64,7 +68,7 @@ def _find_cues(shadow: str, tokens: list[re.Match[str]]) -> Iterator[tuple[int, 
             following = index + 1
             while following < len(lower) and lower[following] in _QUALITIES and following <= index + 2:
                 following += 1
-            if following < len(lower) and lower[following] in _KIN:
+            if following < len(lower) and (lower[following] in _KIN or _KIN_STEM.fullmatch(lower[following])):
                 yield following + 1, "weak"
 
 
@@ -76,8 +80,9 @@ def find_introductions(shadow: str) -> Iterator[Span]:
         if span:
             yield span
     for match in _HERE.finditer(shadow):
-        if _is_full_name(match.group(1).split()):
-            yield match.span(1)
+        group = match.lastgroup or ""
+        if _is_full_name(match[group].split()):
+            yield match.span(group)
     for match in _BEFORE_CUE.finditer(shadow):
         yield match.span(1)
 
@@ -169,7 +174,7 @@ def _is_full_name(words: list[str]) -> bool:
 
 _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
 _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
-_EVERYDAY_GATE = rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed')}|(?:{join_words('possessives')}) (?:\pL+ ){{0,2}}(?:{join_words('kin')}))\W|(?:here|signing off|out)(?:\W|$)"
+_EVERYDAY_GATE = rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed')}|(?:{join_words('possessives')}) (?:\pL+ ){{0,2}}(?:{join_words('kin')}|(?:{join_words('kin_stems')})[а-яё]*))\W|(?:{_NEAR_BY})\s|(?:here|signing off|out)(?:\W|$)"
 FINDERS = (
     Finder(find_introductions, gate=f"{_SURE_GATE}|{_SELF_GATE}|меня\\s+[А-ЯЁ][а-яё]+ зовут"),
     Finder(
