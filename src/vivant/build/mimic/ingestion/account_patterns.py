@@ -24,13 +24,13 @@ _OWN = re.compile(r"(?<!\w)(?:my|mi|meine?|мой|моя) $", re.IGNORECASE)
 _WORD_SIGN = re.compile(rf"[{LETTERS}]")
 _GLUE_WORDS = join_words("glue")
 _GLUE = re.compile(
-    rf"(?:\s+|live:|[:=@>»~|/\\(\[{{\"'“”«+\-*•·,]|[{EMOJI}]|[是叫号號搜加为のはがでも은는]"
+    rf"(?:\s+|live:|[:=@>»~|/\\(\[{{\"'“”«「『【+\-*•·,]|[{EMOJI}]|[是叫号號搜加为のはがでも은는]"
     rf"|(?:{_GLUE_WORDS})(?![A-Za-z\u00c0-\u04ff]))*",
     re.IGNORECASE,
 )
 _POINTERS = "👉👇→⇒➡➜➤▶☞🔗⬇"
 _STRONG = re.compile(rf"[:=@>»{_POINTERS}]|[是叫号號は]")
-_ASIDE = re.compile(rf"[{CJK}]{{1,8}}(?=\s*[:=→⇒➡👉👇@])")
+_ASIDE = re.compile(rf"(?:[{CJK}]{{1,8}}|\s*\([^)]{{1,20}}\))(?=\s*[:=→⇒➡👉👇@])")
 _NAMING = r"(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)"
 _NAMED = re.compile(rf"(?<![a-z]){_NAMING}(?![a-z])", re.IGNORECASE)
 _SIGN = rf"[{LETTERS}]"
@@ -226,6 +226,15 @@ FINDERS = (
     make_finder(
         rf"(?<![{LETTERS}])(?:v|vx|wx|wechat)\s*[:=]\s*{_PLAIN}", gate=rf"(?:^|[^{LETTERS}])(?i:v|vx|wx)\s*[:=]"
     ),
+    make_finder(
+        rf"(?<=[{CJK}])(?:vx|wx){_PLAIN}", lambda match: not is_word(match.group()), gate=rf"[{CJK}](?i:vx|wx)[a-zA-Z]"
+    ),
+    make_finder(
+        rf"(?<![{LETTERS}])id[\s:=は是が→「『\"'(\[]+(?P<handle>(?:[a-z0-9] ){{4,}}[a-z0-9](?![a-z0-9])|{_PLAIN})",
+        lambda match: " " in match["handle"] or not is_word(match["handle"]),
+        gate=rf"(?:^|[^{LETTERS}])(?i:id)[\s:=は是が→「『\"'(\[]+[a-zA-Z0-9]",
+        precondition=f"[{CJK}]",
+    ),
     make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{_TELLING_GATE}"),
     make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]))", needles="👻"),
     make_finder(
@@ -263,7 +272,7 @@ FINDERS = (
     make_finder(
         rf"(?<![{LETTERS}#@./\-])(?-i:[a-z0-9]+(?:\.[a-z0-9]+)+)(?![{LETTERS}/@\-]|\.\w)",
         _is_dotted_handle,
-        gate=r"[a-z]\.[a-z][a-z0-9]*(?:[^a-z.]|$)",
+        gate=r"[a-z]\.[a-z0-9]",
         precondition=rf"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff]|(?:[a-z]\.){{5}}",
     ),
     make_finder(rf"(?<![{ASCII}])(?-i:xX)_?\w{{3,}}?_?(?-i:Xx)(?![{ASCII}])", gate=r"xX\w+Xx"),

@@ -24,12 +24,13 @@ _STOP = rf"$|[\s,.!?、~:;()「」…A-Za-z0-9{_EMOJI_START}]"
 # Chinese: a family name of one character, or a known one of two, and one or two more characters.
 _ZH_SURNAMES = "".join(read_words("surnames_zh"))
 _ZH_DOUBLE = "欧阳|司马|上官|诸葛|东方|皇甫|尉迟|公孙|慕容|令狐|宇文|长孙|司徒|轩辕|夏侯"
+_FAMOUS = frozenset(read_words("famous"))
 _NO_NAMES_ZH = tuple(read_words("no_names_zh"))
 _ZH_NAME = rf"(?:{_ZH_DOUBLE}|[{_ZH_SURNAMES}])[{_HANZI}]{{1,2}}"
 _CHINESE = re.compile(
     rf"(?:{join_words('named_zh')})\s*[:,]?\s*(?:[{_HANZI}]{{2,3}}(?<=[唱手师员长])(?=[{_ZH_SURNAMES}]))?"
     rf"(?P<told>{_ZH_NAME})(?<![人生座迷粉的族家党者员师民国])(?={_STOP}|来自|今年|住|是|和|我|不是|也|在)"
-    rf"|(?:{join_words('kin_zh')})(?:叫|是|,|\s)?\s*"
+    rf"|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*"
     rf"(?P<kin>(?:{_ZH_DOUBLE})[{_HANZI}]{{1,2}}|[{_ZH_SURNAMES}][{_HANZI}]{{2}}(?<![的了吗呢吧啊说是我你他她也都在])"
     rf"|[{_ZH_SURNAMES}][{_HANZI}](?={_STOP}))"
 )
@@ -47,7 +48,7 @@ _JAPANESE = re.compile(
     rf"(?={_JA_ENDS}|、|,|\.|$|で、|!|\s|[{_EMOJI_START}])"
     rf"|(?<![{_HANZI}{_KANA}])(?P<ended>{_JA_NAME}|[{_KANA}]{{2,6}}[ 　・]?[{_KANA}]{{0,6}})(?=と申します|といいます|と言います|っていいます|って言います)"
     rf"|(?P<told>[{_HANZI}々]{{2,3}}[ 　]?[{_HANZI}{_KANA}]{{1,3}}?)(?={_JA_ENDS}|より(?:$|\s))"
-    rf"|(?:{join_words('kin_ja')})(?:の|は|、)(?P<kin>[{_HANZI}々]{{2,6}}[ 　]?[{_HANZI}々]{{0,3}})(?=[にはがをとのもで、!さちく]|{_STOP})"
+    rf"|(?:{join_words('kin_ja')})(?:の|は|、|:)\s?(?P<kin>[{_HANZI}々]{{2,6}}[ 　]?[{_HANZI}々]{{0,3}})(?=[にはがをとのもで、!さちく]|{_STOP})"
 )
 
 # Korean: a family name of one syllable, or a known one of two, and one or two more syllables.
@@ -62,9 +63,10 @@ _KOREAN = re.compile(
     rf"|(?<![가-힣])(?:제|내)?\s?(?:이름[은이:]|이름은|성함은|본명[은이]?|실명[은이]?)\s?:?\s*(?P<named>{_KO_NAME})(?=[\s.,!]|$)"
     rf"|(?:^|(?<=\n))(?P<first>{_KO_NAME})(?=\s?(?:입니다|이에요|예요))"
     rf"|(?<![가-힣])(?P<called>{_KO_NAME})(?=\s?(?:이?라고 (?:합니다|해요|불러|합니당)|입니다[\s!.]*(?:반갑|잘 부탁|안녕|인사)))"
+    rf"|(?<![가-힣])(?P<young>[가-힣]{{2,3}})(?=\s?(?:이에요|예요|입니다)[\s,.!]*\d+살)"
     rf"|\d살\s?(?:인\s)?(?P<aged>(?![여남]자)[가-힣]{{2,3}}?)(?=\s?(?:이고|이에요|예요|입니다|인데|라고|이라고))"
     rf"|(?<![가-힣])(?P<signed>{_KO_NAME})(?=\s?(?:올림|드림|인사드립니다))"
-    rf"|(?:{join_words('kin_ko')})\s(?P<kin>{_KO_NAME})(?<![요다죠네])(?=\s?(?:{_KO_ENDS}|이가|이는|이랑|이도|씨|님|{_STOP}))"
+    rf"|(?:{join_words('kin_ko')})\s(?P<kin>{_KO_NAME})(?<![요다죠네])(?=\s?(?:{_KO_ENDS}|이가|이는|이랑|이도|씨|님|쌤|,|、|{_STOP}))"
 )
 
 _PAIR = rf"[{CAPITAL}][\w'’\-]+(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
@@ -84,10 +86,19 @@ def _find_groups(pattern: re.Pattern[str], shadow: str) -> Iterator[tuple[str, s
         yield group, match[group], match.span(group)
 
 
+def _find_listed(shadow: str, end: int, name: str) -> Iterator[Span]:
+    """More names of a list."""
+    following = re.compile(rf"\s*[、,&和と]\s*({name})(?={_STOP})")
+    while match := following.match(shadow, end):
+        yield match.span(1)
+        end = match.end()
+
+
 def _find_chinese(shadow: str) -> Iterator[Span]:
     for _, name, span in _find_groups(_CHINESE, shadow):
-        if not name.startswith(_NO_NAMES_ZH):
+        if not name.startswith(_NO_NAMES_ZH) and name not in _FAMOUS:
             yield span
+            yield from _find_listed(shadow, span[1], _ZH_NAME)
 
 
 def _find_japanese(shadow: str) -> Iterator[Span]:
@@ -98,6 +109,7 @@ def _find_japanese(shadow: str) -> Iterator[Span]:
             continue
         if known or group == "ended" or (group == "kin" and 4 <= len(name) <= 6):
             yield span
+            yield from _find_listed(shadow, span[1], rf"[{_HANZI}々]{{3,6}}")
         elif group == "cued" and (
             re.match("名前|本名|氏名|フルネーム", shadow[max(0, span[0] - 8) : span[0]].lstrip())
             or re.match("と申|といい|と言い|って", shadow[span[1] :])
@@ -106,8 +118,10 @@ def _find_japanese(shadow: str) -> Iterator[Span]:
 
 
 def _find_korean(shadow: str) -> Iterator[Span]:
-    for _, _, span in _find_groups(_KOREAN, shadow):
-        yield span
+    for _, name, span in _find_groups(_KOREAN, shadow):
+        if name not in _FAMOUS:
+            yield span
+            yield from _find_listed(shadow, span[1], _KO_NAME)
 
 
 def _find_foreign(shadow: str) -> Iterator[Span]:
@@ -121,13 +135,13 @@ def _find_foreign(shadow: str) -> Iterator[Span]:
 FINDERS = (
     Finder(
         _find_chinese,
-        gate=rf"(?:{join_words('named_zh')})\s*[:,]?\s*[{_HANZI}]{{2}}|(?:{join_words('kin_zh')})(?:叫|是|,|\s)?\s*[{_ZH_SURNAMES}欧司上诸东皇][{_HANZI}]",
+        gate=rf"(?:{join_words('named_zh')})\s*[:,]?\s*[{_HANZI}]{{2}}|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*[{_ZH_SURNAMES}欧司上诸东皇][{_HANZI}]",
         precondition=ASIAN_LETTER,
     ),
     Finder(
         _find_japanese,
         gate=rf"[{_HANZI}{_KANA}]{{2}}(?:と申|といい|と言い|っていい|って言)|(?:{_JA_CUES})[!。、,.〜~\s:]*[{_HANZI}]{{2}}"
-        rf"|[{_HANZI}]{{3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、][{_HANZI}]{{3}}",
+        rf"|[{_HANZI}]{{3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、:]\s?[{_HANZI}]{{3}}",
         precondition=ASIAN_LETTER,
     ),
     Finder(

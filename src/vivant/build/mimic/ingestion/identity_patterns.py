@@ -130,6 +130,14 @@ _PLATES = (
         exact=True,
         precondition=TWO_DIGITS,
     ),
+    make_finder(
+        rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,3}}[ \-]?\d{{2,4}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
+        rf"|\d{{2,4}}[ \-]?[A-Z{_CYRILLIC}]{{1,3}}(?:[ \-]?\d{{1,4}})?)(?![{ASCII}])",
+        lambda match: sum(map(str.isalnum, match.group())) >= 5,
+        exact=True,
+        gate=f"(?i:{join_words('crashes')})",
+        precondition=TWO_DIGITS,
+    ),
     make_finder(rf"[{_CHINESE_PROVINCES}][A-Z][·\s]?(?=[A-Z0-9]*\d)[A-Z0-9]{{5,6}}(?![A-Z0-9])", exact=True, precondition=DIGIT),
 )
 FINDERS = (*_ACCOUNTS, *_NUMBERS, *_PLATES)

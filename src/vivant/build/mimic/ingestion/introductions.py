@@ -28,18 +28,22 @@ _FILLERS = 3
 """So many words may stand between a cue and the name."""
 _POSSESSIVES, _QUALITIES, _KIN = (frozenset(read_words(name)) for name in ("possessives", "kin_qualities", "kin"))
 _KIN_STEM = re.compile(rf"(?:{join_words('kin_stems')})[а-яё]{{0,3}}")
+_FANS, _FAMOUS = frozenset(read_words("fans")), frozenset(read_words("famous"))
 _PARTICLES = frozenset(read_words("particles"))
 _JOINING = frozenset(read_words("joining"))
 _RUSSIAN_SURNAME = re.compile(
     r"(?:ов|ев|ёв|ин|ын|ова|ева|ёва|ина|ына|ский|ская|цкий|цкая|ской|енко|ко|ук|юк|чук|ич|ян|швили|дзе|ец|ак|як|ых|их)$"
 )
 _WORD = rf"[{CAPITAL}][\w'’\-]+"
-_PAIR = rf"{_WORD}(?: (?:{join_words('particles')}))?(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
+_PAIR = rf"{_WORD}(?: (?:{join_words('particles')})){{0,2}}(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
 _NEAR_BY = r"from (?:my|our)|de (?:mi|nuestr[oa])|aus (?:meiner?m?|unserer?m?)|из (?:наш|мо)[а-яё]+|с нашего"
 _HERE = re.compile(
     rf"(?:^|(?<=[\n.!,]))\s*(?P<own>{_PAIR})(?=\s+(?:here|signing off|out)(?!\w))|(?<!\w)(?P<known>{_PAIR})(?= (?:{_NEAR_BY})\s)"
 )
 _BEFORE_CUE = re.compile(r"(?<!\w)меня\s+([А-ЯЁ][а-яё]+)(?=\s+зовут)")
+
+
+_NEXT = re.compile(rf"\s*(?:,|&|/|and|und|y|и)\s*({_PAIR})")
 
 
 @cache
@@ -68,8 +72,10 @@ def _find_cues(shadow: str, tokens: list[re.Match[str]]) -> Iterator[tuple[int, 
             following = index + 1
             while following < len(lower) and lower[following] in _QUALITIES and following <= index + 2:
                 following += 1
-            if following < len(lower) and (lower[following] in _KIN or _KIN_STEM.fullmatch(lower[following])):
-                yield following + 1, "weak"
+            if following < len(lower):
+                known = lower[following] in _KIN or _KIN_STEM.fullmatch(lower[following]) is not None
+                if known or lower[following] not in _FANS:
+                    yield following + 1, "weak" if known else "role"
 
 
 def find_introductions(shadow: str) -> Iterator[Span]:
@@ -77,8 +83,9 @@ def find_introductions(shadow: str) -> Iterator[Span]:
     tokens = list(_TOKEN.finditer(shadow))
     for index, strength in _find_cues(shadow, tokens):
         span = _read_name(shadow, tokens[index - 1 : index + _FILLERS + 4], strength)
-        if span:
+        while span:
             yield span
+            span = _read_next(shadow, span[1])
     for match in _HERE.finditer(shadow):
         group = match.lastgroup or ""
         if _is_full_name(match[group].split()):
@@ -103,6 +110,12 @@ def _read_name(shadow: str, tokens: list[re.Match[str]], strength: str) -> Span 
     return None
 
 
+def _read_next(shadow: str, end: int) -> Span | None:
+    """The full name that follows another in a list."""
+    match = _NEXT.match(shadow, end)
+    return match.span(1) if match and _is_full_name(match.group(1).split()) else None
+
+
 def _take_joined(shadow: str, tokens: list[re.Match[str]]) -> list[re.Match[str]]:
     """The first of some words, as far as spaces alone are between them."""
     joined = tokens[:1]
@@ -118,6 +131,10 @@ def _count_name_words(words: list[str], strength: str, *, near: bool, shouting: 
     capitals = 0 if shouting else _count_capitals(words)
     sure = strength == "sure"
     first = words[0]
+    if " ".join(words[: max(1, capitals)]).lower() in _FAMOUS:
+        return 0
+    if strength == "role":  # somebody's landlord: nothing between, and a first name that is one
+        return capitals if near and capitals >= 2 and is_given_name(first) else 0
     if capitals >= 2 and (sure or _is_full_name(words[:capitals])):
         return capitals
     if not near or first.lower() in _JOINING:
@@ -174,12 +191,12 @@ def _is_full_name(words: list[str]) -> bool:
 
 _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
 _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
-_EVERYDAY_GATE = rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed')}|(?:{join_words('possessives')}) (?:\pL+ ){{0,2}}(?:{join_words('kin')}|(?:{join_words('kin_stems')})[а-яё]*))\W|(?:{_NEAR_BY})\s|(?:here|signing off|out)(?:\W|$)"
+_EVERYDAY_GATE = rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed')}|{join_words('possessives')})\W|(?:{_NEAR_BY})\s|(?:here|signing off|out)(?:\W|$)"
 FINDERS = (
     Finder(find_introductions, gate=f"{_SURE_GATE}|{_SELF_GATE}|меня\\s+[А-ЯЁ][а-яё]+ зовут"),
     Finder(
         find_introductions,
-        precondition=rf"[{CAPITAL}][\w'’\-]+ (?:\pL{{2,3}} )?[{CAPITAL}][\w'’\-]",
+        precondition=rf"[{CAPITAL}][\w'’\-]+ (?:\pL{{2,3}} ){{0,2}}[{CAPITAL}][\w'’\-]",
         gate=_EVERYDAY_GATE,
     ),
     *cjk_introductions.FINDERS,

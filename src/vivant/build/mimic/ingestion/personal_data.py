@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _MENTIONS = re.compile(
-    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:{join_words('everybody')})\b)"
+    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:{join_words('everybody')})(?![{LETTERS}]))"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
     rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})"

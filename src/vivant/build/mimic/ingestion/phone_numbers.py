@@ -29,7 +29,7 @@ _KANA_FIGURES = (
 )
 _SPELLED_IN_CJK = (
     rf"(?:[{_HANGUL_FIGURES}][\s\-]?){{9,12}}|[공0](?:[\s\-]?[{_HANGUL_FIGURES}\d]){{8,11}}"
-    rf"|(?<![{_HANZI_FIGURES}ゼ十百千万第])(?:[{_HANZI_FIGURES}ゼ\d][\s\-の、・]?){{9,12}}(?![{_HANZI_FIGURES}ゼ\d十百千万])"
+    rf"|(?<![{_HANZI_FIGURES}ゼ十百千万第])(?:[{_HANZI_FIGURES}ゼ\d][\s\-の、・]?){{8,12}}(?![{_HANZI_FIGURES}ゼ\d十百千万])"
     rf"|(?:(?:{_KANA_FIGURES})[\s、・\-]?){{9,12}}"
 )
 _CJK_PATTERN = re.compile(_SPELLED_IN_CJK)
@@ -56,7 +56,8 @@ _KNOWN = frozenset(
 _REGIONS = "US CN BR ES IN PT PL RU MX IT KR JP ID".split()
 _GROUPED_REGIONS = "TR CO PE CL AR CZ GR GB DE FR UA TH VN PH MY HK SG NO DK IL AU NL BE CH SE TW VE EC KZ".split()
 """Where people write numbers without a leading zero or plus; of the second, only those in groups count."""
-_FEWEST_DIGITS = 7
+_FEWEST_DIGITS, _FEWEST_REAL = 7, 5
+"""Real ones, and with letters that stand for digits."""
 
 
 def _find_spelled(shadow: str) -> Iterator[Span]:
@@ -139,7 +140,8 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
 
     `asked`: the words around them speak of a number to call, so that short ones count as well.
     """
-    if sum(character.isdigit() for character in written) < _FEWEST_DIGITS:
+    real = sum(map(str.isdigit, written))
+    if real + sum(map(written.count, "OoIl")) < _FEWEST_DIGITS or real < _FEWEST_REAL:
         return False
     plain = re.sub(r"[Il]", "1", re.sub(r"[Oo]", "0", written)).strip(" ([")
     groups = re.findall(r"\d+", plain)
@@ -169,7 +171,7 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
 
 
 def _is_count_or_date(plain: str, groups: list[str], digits: str, asked: bool) -> bool:
-    if re.fullmatch(r"\d{1,3}(?:[.,' ’]\d{3})+", plain) and not (
+    if re.fullmatch(r"[1-9]\d{0,2}(?:[.,' ’]\d{3})+", plain) and not (
         asked and len(groups[0]) == 3 and "," not in plain
     ):
         return not re.fullmatch(

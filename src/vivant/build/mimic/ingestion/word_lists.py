@@ -71,7 +71,7 @@ class _Person(Struct, frozen=True):
 @cache
 def _load_people() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """First names and family names of all languages, in lower case without accents."""
-    first, last = set(read_words("more_names")), set[str]()
+    first, last = set(map(_simplify, read_words("given_names"))), set[str]()
     for language in _iter_languages():
         person = msgspec.json.decode((language / "person.json").read_bytes(), type=_Person)
         first.update(map(_simplify, _flatten(person.names)))
@@ -106,6 +106,11 @@ def _simplify(word: str) -> str:
     return "".join(c for c in unicodedata.normalize("NFD", lower) if not unicodedata.combining(c))
 
 
+@cache
+def _load_given_names() -> frozenset[str]:
+    return frozenset(read_words("given_names"))
+
+
 def _hash_words(words: Collection[str]) -> NDArray[np.int64]:
     return np.fromiter(map(hash, words), np.int64, len(words))
 
@@ -123,7 +128,7 @@ def _is_listed(word: str) -> bool:
 
 @lru_cache(10_000)
 def is_given_name(word: str) -> bool:
-    """Whether a word is a first name that is seldom anything else, in any letter case."""
+    """Whether a word is somewhere a first name, in any letter case; where no cue is near, see `is_ordinary`."""
     return _is_in(_load_people()[0], _simplify(word))
 
 
@@ -148,5 +153,5 @@ def is_word(text: str) -> bool:
 
 
 def is_ordinary(text: str) -> bool:
-    """Whether a word is one that texts use without meaning a person."""
-    return is_word(text) and not is_given_name(text)
+    """Whether a word is one that texts use without meaning a person, even where it can be a name."""
+    return is_word(text) and text.casefold() not in _load_given_names()
