@@ -5,19 +5,26 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, EMOJI, Finder, LETTERS, SIX_DIGITS, Span, TWO_DIGITS, make_finder
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASCII,
+    ASIAN_LETTER,
+    CJK,
+    EMOJI,
+    LETTERS,
+    SIX_DIGITS,
+    TWO_DIGITS,
+    Finder,
+    Span,
+    make_finder,
+)
 from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
 
 _SERVICES = join_words("services", "games", "short", "tiny")
 _LOOSE = frozenset(read_words("games") + read_words("tiny"))
 """Services whose names are words as well, or two letters."""
 _SHORT = frozenset(read_words("short") + read_words("tiny"))
-_NAMES_OF_SERVICES = frozenset(
-    word.lower() for word in read_words("services", "games")
-).union(_SHORT)
-_MISSPELLED = (
-    r"in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{2}k"
-)
+_NAMES_OF_SERVICES = frozenset(word.lower() for word in read_words("services", "games")).union(_SHORT)
+_MISSPELLED = r"in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{2}k"
 _ENDED = rf"(?:(?<=[{CJK}])|(?![a-z\u00c0-\u04ff]))"
 _SERVICE = re.compile(rf"(?:{_SERVICES.lower()}|i\.?\s?g\.?(?=\s*[:=])|{_MISSPELLED}){_ENDED}")
 _OWN = re.compile(r"(?<!\w)(?:my|mi|meine?|мой|моя) $", re.IGNORECASE)
@@ -53,9 +60,51 @@ _NUMBERED = re.compile(
     rf"(?:{join_words('numbered')}|[a-z]{{1,2}})\d{{1,4}}[a-z]?|\d+(?:{join_words('units')})", re.IGNORECASE
 )
 _NOT_HANDLES = frozenset(
-    "https http www link links bio story stories live here there this that group server channel video videos reels shorts".split()
+    [
+        "https",
+        "http",
+        "www",
+        "link",
+        "links",
+        "bio",
+        "story",
+        "stories",
+        "live",
+        "here",
+        "there",
+        "this",
+        "that",
+        "group",
+        "server",
+        "channel",
+        "video",
+        "videos",
+        "reels",
+        "shorts",
+    ]
 )
-_PHRASE_WORDS = frozenset("so the is it of in and my you to what not for case world me true be".split())
+_PHRASE_WORDS = frozenset(
+    [
+        "so",
+        "the",
+        "is",
+        "it",
+        "of",
+        "in",
+        "and",
+        "my",
+        "you",
+        "to",
+        "what",
+        "not",
+        "for",
+        "case",
+        "world",
+        "me",
+        "true",
+        "be",
+    ]
+)
 _FILE = re.compile(rf"\.(?:{join_words('files')})(?![a-z0-9_])", re.IGNORECASE)
 
 
@@ -185,11 +234,16 @@ def _is_underscored(match: re.Match[str]) -> bool:
     return not (set(parts) & _PHRASE_WORDS)
 
 
+_OTHER_SCRIPT = re.compile(f"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff]")
+
+
 def _is_dotted_handle(match: re.Match[str]) -> bool:
     """Whether words with dots are a handle: letters apart, or no words, among letters of another script."""
     parts = match.group().split(".")
     if len(parts) > 5 and all(len(part) == 1 for part in parts):
         return True
+    if not _OTHER_SCRIPT.search(match.string):
+        return False
     known = all(map(is_word, parts)) or _FILE.search(match.group()) is not None
     return max(map(len, parts)) > 2 and parts[0].isalnum() and not parts[0].isdigit() and not known
 
@@ -209,7 +263,22 @@ FINDERS = (
         find_service_accounts,
         needles=(
             *(word.lower() for word in read_words("services")),
-            *"i.g in$ta inst@ 1nsta 1n$ta sn@p sn4p te1egr d1sc disc0 wh@ts f@ceb f4ceb tw1tt".split(),
+            *[
+                "i.g",
+                "in$ta",
+                "inst@",
+                "1nsta",
+                "1n$ta",
+                "sn@p",
+                "sn4p",
+                "te1egr",
+                "d1sc",
+                "disc0",
+                "wh@ts",
+                "f@ceb",
+                "f4ceb",
+                "tw1tt",
+            ],
         ),
         gate=rf"(?:^|[^{LETTERS}])(?i:{join_words('short', 'tiny')}|i g)(?:$|[^{LETTERS}])"
         rf"|(?i:{_GAMES})(?:\W{{0,3}}(?i:{_GLUE_WORDS})){{0,3}}"
@@ -224,16 +293,19 @@ FINDERS = (
         needles=(*_ASIAN, "加v", "加 v", "加q", "加 q", "➕", "+v", "+ v", "+q"),
     ),
     make_finder(
-        rf"(?<![{LETTERS}])(?:v|vx|wx|wechat)\s*[:=]\s*{_PLAIN}", gate=rf"(?:^|[^{LETTERS}])(?i:v|vx|wx)\s*[:=]"
+        rf"(?<![{LETTERS}])(?:v|vx|wx|wechat)\s*[:=]\s*{_PLAIN}",
+        gate=rf"(?:^|[^{LETTERS}])(?i:v|vx|wx)\s*[:=]",
     ),
     make_finder(
-        rf"(?<=[{CJK}])(?:vx|wx){_PLAIN}", lambda match: not is_word(match.group()), gate=rf"[{CJK}](?i:vx|wx)[a-zA-Z]"
+        rf"(?<=[{CJK}])(?:vx|wx){_PLAIN}",
+        lambda match: not is_word(match.group()),
+        gate=rf"[{CJK}](?i:vx|wx)[a-zA-Z]",
     ),
     make_finder(
         rf"(?<![{LETTERS}])id[\s:=は是が→「『\"'(\[]+(?P<handle>(?:[a-z0-9] ){{4,}}[a-z0-9](?![a-z0-9])|{_PLAIN})",
         lambda match: " " in match["handle"] or not is_word(match["handle"]),
         gate=rf"(?:^|[^{LETTERS}])(?i:id)[\s:=は是が→「『\"'(\[]+[a-zA-Z0-9]",
-        precondition=f"[{CJK}]",
+        precondition=ASIAN_LETTER,
     ),
     make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{_TELLING_GATE}"),
     make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]))", needles="👻"),
@@ -273,7 +345,6 @@ FINDERS = (
         rf"(?<![{LETTERS}#@./\-])(?-i:[a-z0-9]+(?:\.[a-z0-9]+)+)(?![{LETTERS}/@\-]|\.\w)",
         _is_dotted_handle,
         gate=r"[a-z]\.[a-z0-9]",
-        precondition=rf"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff]|(?:[a-z]\.){{5}}",
     ),
     make_finder(rf"(?<![{ASCII}])(?-i:xX)_?\w{{3,}}?_?(?-i:Xx)(?![{ASCII}])", gate=r"xX\w+Xx"),
     make_finder(

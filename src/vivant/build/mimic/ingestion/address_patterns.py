@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import re
 
-from vivant.build.mimic.ingestion.contact_patterns import ASIAN_LETTER, ASCII, CAPITAL, DIGIT, SIX_DIGITS, TWO_DIGITS, make_finder
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASCII,
+    ASIAN_LETTER,
+    CAPITAL,
+    DIGIT,
+    SIX_DIGITS,
+    TWO_DIGITS,
+    make_finder,
+)
 from vivant.build.mimic.ingestion.word_lists import join_words
 
 _STREET = join_words("streets")
 _RUSSIAN = rf"(?:{join_words('streets_ru')})"
 _SPANISH = rf"(?:{join_words('streets_es')})"
-_RUSSIAN_HOUSE = (
-    r",?\s*(?:д\.?|дом[еа]?)?\s*\d{1,4}\s?[а-я]?(?!\w)(?:[,\s]*(?:кв|корп|к|стр|под[ъь]езд|этаж|эт)[а-я]*\.?\s*\d+)*"
-)
+_RUSSIAN_HOUSE = r",?\s*(?:д\.?|дом[еа]?)?\s*\d{1,4}\s?[а-я]?(?!\w)(?:[,\s]*(?:кв|корп|к|стр|под[ъь]езд|этаж|эт)[а-я]*\.?\s*\d+)*"
 _STATES = (
     "AK|AL|AR|AZ|CA|CO|CT|DC|DE|FL|GA|HI|IA|ID|IL|IN|KS|KY|LA|MA|MD|ME|MI|MN|MO|MS|MT|NC|ND|NE|NH|NJ|NM|NV|NY|OH|OK|OR|PA|RI"
     "|SC|SD|TN|TX|UT|VA|VT|WA|WI|WV|WY"
@@ -42,7 +48,9 @@ def _is_street(match: re.Match[str]) -> bool:
 def _is_japanese_home(match: re.Match[str]) -> bool:
     """Whether a name with three small numbers is a home and not a score or a date."""
     place = re.sub(r"[\d\- ].*", "", match.group(), flags=re.DOTALL)
-    return match["house"] is not None or _HOME_JA.search(match.string) is not None or place[-1] in _PLACE_SIGNS
+    return (
+        match["house"] is not None or _HOME_JA.search(match.string) is not None or place[-1] in _PLACE_SIGNS
+    )
 
 
 FINDERS = (
@@ -131,7 +139,8 @@ FINDERS = (
         precondition=TWO_DIGITS,
     ),
     make_finder(
-        rf"〒\s?\d{{3}}-?\d{{4}}(?:[\s、,]*[{_KANA}{_KANJI}]{{2,20}}[\d\-丁目番地号の]{{0,16}})?", needles="〒"
+        rf"〒\s?\d{{3}}-?\d{{4}}(?:[\s、,]*[{_KANA}{_KANJI}]{{2,20}}[\d\-丁目番地号の]{{0,16}})?",
+        needles="〒",
     ),
     make_finder(
         rf"(?:(?:東京都|北海道|(?:京都|大阪)府|[{_KANJI}]{{2,3}}県)\s*)?(?:[{_KANA}{_KANJI}]{{1,6}}[市区町村郡]){{0,3}}"

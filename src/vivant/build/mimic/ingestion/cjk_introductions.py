@@ -54,9 +54,7 @@ _JAPANESE = re.compile(
 # Korean: a family name of one syllable, or a known one of two, and one or two more syllables.
 _KO_SURNAMES = "".join(read_words("surnames_ko"))
 _KO_DOUBLE = "남궁|독고|동방|사공|서문|선우|제갈|황보"
-_KO_NAME = (
-    rf"(?!{join_words('no_names_ko')})(?:(?:{_KO_DOUBLE})[가-힣]{{1,2}}|[{_KO_SURNAMES}][가-힣]{{2}}(?<![생팬람]))"
-)
+_KO_NAME = rf"(?!{join_words('no_names_ko')})(?:(?:{_KO_DOUBLE})[가-힣]{{1,2}}|[{_KO_SURNAMES}][가-힣]{{2}}(?<![생팬람]))"
 _KO_ENDS = r"이에요|예요|입니다|인데|이라|라고|이고|임|이야|이요|이라고"
 _KOREAN = re.compile(
     rf"(?<![가-힣])(?:제 |내 )?(?:{join_words('named_ko')})[!,.~\s]*(?:저는|전|저)?\s*(?P<cued>{_KO_NAME})(?=\s?(?:{_KO_ENDS}))"

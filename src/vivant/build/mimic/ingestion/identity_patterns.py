@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, DIGIT, SIX_DIGITS, TWO_DIGITS, make_finder
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASCII,
+    CJK,
+    DIGIT,
+    SIX_DIGITS,
+    TWO_DIGITS,
+    make_finder,
+)
 from vivant.build.mimic.ingestion.word_lists import join_words
 
 _PAYMENTS = rf"(?:{join_words('payments')})"
@@ -26,7 +33,9 @@ def _is_code(match: re.Match[str]) -> bool:
     """Whether what stands behind the name of a document is its number and no year."""
     code = match["code"]
     digits = sum(map(str.isdigit, code))
-    return digits >= 5 or (digits >= 3 and any(map(str.isalpha, code))) or (digits == 4 and not code.isdigit())
+    return (
+        digits >= 5 or (digits >= 3 and any(map(str.isalpha, code))) or (digits == 4 and not code.isdigit())
+    )
 
 
 def _is_long_number(match: re.Match[str]) -> bool:
@@ -63,7 +72,8 @@ _ACCOUNTS = (
     make_finder(r"記号\s*:?\s*\d{5}[\s、]*番号\s*:?\s*\d{5,8}", precondition=SIX_DIGITS),
     make_finder(r"(?<![\w.])[a-z0-9\-_]{3,}\.(?:eth|sol|btc)(?!\w)", needles=(".eth", ".sol", ".btc")),
     make_finder(
-        rf"(?<![{ASCII}])(?:0x[0-9a-f]{{40}}|(?:bc1|ltc1)[a-z0-9]{{25,60}})(?![{ASCII}])", needles=("0x", "bc1", "ltc1")
+        rf"(?<![{ASCII}])(?:0x[0-9a-f]{{40}}|(?:bc1|ltc1)[a-z0-9]{{25,60}})(?![{ASCII}])",
+        needles=("0x", "bc1", "ltc1"),
     ),
     make_finder(
         rf"(?<![{ASCII}])[1-9A-HJ-NP-Za-km-z]{{26,48}}(?![{ASCII}])",
@@ -101,7 +111,10 @@ _NUMBERS = (
     ),
     make_finder(
         rf"(?<![{ASCII}.])-?\d{{1,3}}\.\d{{3,}}\s?°?[NSEW]?\s*[,;/ ]\s*-?\d{{1,3}}\.\d{{3,}}\s?°?[NSEW]?(?![{ASCII}])",
-        lambda match: any(sign in match.group() for sign in ",;/NSEW°") or re.search(r"\.\d{4}\d*\s+-?\d+\.\d{4}", match.group()) is not None,
+        lambda match: (
+            any(sign in match.group() for sign in ",;/NSEW°")
+            or re.search(r"\.\d{4}\d*\s+-?\d+\.\d{4}", match.group()) is not None
+        ),
         gate=r"\d\.\d{3,}\s?°?[NSEWnsew]?\s*[,;/ ]\s*-?\d{1,3}\.\d{3}",
         precondition=SIX_DIGITS,
     ),
@@ -138,6 +151,10 @@ _PLATES = (
         gate=f"(?i:{join_words('crashes')})",
         precondition=TWO_DIGITS,
     ),
-    make_finder(rf"[{_CHINESE_PROVINCES}][A-Z][·\s]?(?=[A-Z0-9]*\d)[A-Z0-9]{{5,6}}(?![A-Z0-9])", exact=True, precondition=DIGIT),
+    make_finder(
+        rf"[{_CHINESE_PROVINCES}][A-Z][·\s]?(?=[A-Z0-9]*\d)[A-Z0-9]{{5,6}}(?![A-Z0-9])",
+        exact=True,
+        precondition=DIGIT,
+    ),
 )
 FINDERS = (*_ACCOUNTS, *_NUMBERS, *_PLATES)

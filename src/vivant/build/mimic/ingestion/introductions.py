@@ -26,7 +26,9 @@ _SENTENCE_END = re.compile(r"[.!?\n;(]")
 _STRENGTHS = {"named": "sure", "signed": "sure", "selves": "self", "weak": "weak"}
 _FILLERS = 3
 """So many words may stand between a cue and the name."""
-_POSSESSIVES, _QUALITIES, _KIN = (frozenset(read_words(name)) for name in ("possessives", "kin_qualities", "kin"))
+_POSSESSIVES, _QUALITIES, _KIN = (
+    frozenset(read_words(name)) for name in ("possessives", "kin_qualities", "kin")
+)
 _KIN_STEM = re.compile(rf"(?:{join_words('kin_stems')})[а-яё]{{0,3}}")
 _FANS, _FAMOUS = frozenset(read_words("fans")), frozenset(read_words("famous"))
 _PARTICLES = frozenset(read_words("particles"))

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+import pyarrow as pa
+
 from vivant.build.mimic.ingestion import (
     account_patterns,
     address_patterns,
@@ -33,7 +35,6 @@ from vivant.build.mimic.ingestion.word_lists import is_word, join_words
 
 if TYPE_CHECKING:
     import polars as pl
-    import pyarrow as pa
 
 _MENTIONS = re.compile(
     rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:{join_words('everybody')})(?![{LETTERS}]))"
@@ -45,8 +46,9 @@ _MENTIONS = re.compile(
 )
 _AT_APART = r"@[^\w\-]|@$|[\[(<] ?(?i:at) ?[\])>]"
 """Mentions that only a closer look finds: the others need no more than the sign."""
-_JOINED_GATES = 3
-"""So many gates are one expression: more are slower than one after the other."""
+_JOINED_GATES = 4
+"""So many gates are one expression. Polars keeps 32 compiled ones, and all together they must be fewer; but an
+expression of too many parts is slow."""
 FINDERS: tuple[Finder, ...] = (
     *web_patterns.FINDERS,
     *account_patterns.FINDERS,
@@ -58,53 +60,67 @@ FINDERS: tuple[Finder, ...] = (
 )
 
 
-class _Sieve(NamedTuple):
-    """What all finders ask for."""
+class _Gate(NamedTuple):
+    """The gates of some finders, as one expression."""
 
-    needles: dict[str, list[int]]
-    """Needle → which finders it calls."""
-    gates: dict[str, list[int]]
-    """Precondition → the finders with a gate behind it."""
-    joined: dict[str, list[str]]
-    """Precondition → their gates, some at once."""
+    precondition: str
+    expression: str
+    finders: list[int]
 
 
 @cache
-def _make_sieve() -> _Sieve:
+def _list_needles() -> dict[str, list[int]]:
+    """Needle → which finders it calls."""
     needles: dict[str, list[int]] = {}
-    gates: dict[str, list[int]] = {}
     for index, finder in enumerate(FINDERS):
         for needle in finder.needles:
             # Searching ignores the letter case of ASCII alone.
             for form in {needle} if needle.isascii() else {needle, needle.capitalize(), needle.upper()}:
                 needles.setdefault(form, []).append(index)
+    return needles
+
+
+@cache
+def _list_gates() -> list[_Gate]:
+    """All gates, those with the same precondition behind each other."""
+    groups: dict[str, list[int]] = {}
+    for index, finder in enumerate(FINDERS):
         if finder.gate:
-            gates.setdefault(finder.precondition, []).append(index)
-    joined: dict[str, list[str]] = {}
-    for precondition, group in gates.items():
-        listed = [FINDERS[index].gate for index in group]
-        listed += (ODD_LETTERS, SPREAD, _AT_APART) if not precondition else ()
-        joined[precondition] = [
-            "|".join(f"(?:{gate})" for gate in listed[start : start + _JOINED_GATES])
-            for start in range(0, len(listed), _JOINED_GATES)
-        ]
-    return _Sieve(needles, gates, joined)
+            groups.setdefault(finder.precondition, []).append(index)
+    gates = [_Gate("", f"{ODD_LETTERS}|{SPREAD}|{_AT_APART}", [])]
+    for precondition, finders in groups.items():
+        for start in range(0, len(finders), _JOINED_GATES):
+            some = finders[start : start + _JOINED_GATES]
+            gates.append(_Gate(precondition, "|".join(f"(?:{FINDERS[index].gate})" for index in some), some))
+    return gates
+
+
+def _match_gates(texts: pl.Series) -> Iterator[tuple[_Gate, pl.Series]]:
+    """Each gate and the rows of the texts that pass it."""
+    rows = some = None
+    precondition = None
+    for gate in _list_gates():
+        if gate.precondition != precondition:
+            precondition = gate.precondition
+            rows = texts.str.contains(precondition).arg_true() if precondition else None
+            some = texts if rows is None else texts.gather(rows)
+        assert some is not None
+        passed = some.str.contains(gate.expression).arg_true()
+        yield gate, passed if rows is None else rows.gather(passed)
 
 
 def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Which texts of a column are worth a closer look, and which hold mentions and nothing else."""
     import polars as pl
 
-    sieve = _make_sieve()
     texts = _fold_signs(pl.Series(pl.from_arrow(column)).cast(pl.String))
-    suspect = texts.str.contains_any(list(sieve.needles), ascii_case_insensitive=True)
-    for precondition, gates in sieve.joined.items():
-        rows = (~suspect & texts.str.contains(precondition)).arg_true()
-        some = texts.gather(rows)
-        for gate in gates:
-            suspect[rows.filter(some.str.contains(gate))] = True
-    mention = texts.str.contains("@", literal=True) & ~suspect
-    return suspect.to_arrow(), mention.to_arrow()
+    suspect = texts.str.contains_any(list(_list_needles()), ascii_case_insensitive=True).to_numpy(
+        writable=True
+    )
+    for _, rows in _match_gates(texts):
+        suspect[rows.to_numpy()] = True
+    mention = texts.str.contains("@", literal=True).to_numpy() & ~suspect
+    return pa.array(suspect), pa.array(mention)
 
 
 def _fold_signs(texts: pl.Series) -> pl.Series:
@@ -133,7 +149,11 @@ def find_contacts(shadows: Sequence[str]) -> Iterator[list[Span]]:
     }
     texts = [*shadows, *(text for text, _ in collapsed.values())]
     spans = [
-        [span for find in dict.fromkeys(FINDERS[index].find for index in sorted(wanted)) for span in find(text)]
+        [
+            span
+            for find in dict.fromkeys(FINDERS[index].find for index in sorted(wanted))
+            for span in find(text)
+        ]
         for text, wanted in zip(texts, _choose_finders(texts), strict=True)
     ]
     for (index, (_, places)), spread in zip(collapsed.items(), spans[len(shadows) :], strict=True):
@@ -145,17 +165,14 @@ def _choose_finders(texts: Sequence[str]) -> Iterable[set[int]]:
     """Which finders each text needs."""
     import polars as pl
 
-    sieve = _make_sieve()
+    needles = _list_needles()
     column = pl.Series(texts, dtype=pl.String)
-    found = column.str.extract_many(list(sieve.needles), ascii_case_insensitive=True, overlapping=True)
+    found = column.str.extract_many(list(needles), ascii_case_insensitive=True, overlapping=True)
     chosen = [
-        {index for needle in set(needles) for index in sieve.needles.get(needle) or sieve.needles[needle.lower()]}
-        for needles in found.to_list()
+        {index for needle in set(row) for index in needles.get(needle) or needles[needle.lower()]}
+        for row in found.to_list()
     ]
-    for precondition, group in sieve.gates.items():
-        rows = column.str.contains(precondition).arg_true()
-        some = column.gather(rows)
-        for index in group:
-            for row in rows.filter(some.str.contains(FINDERS[index].gate)):
-                chosen[row].add(index)
+    for gate, rows in _match_gates(column):
+        for row in rows:
+            chosen[row].update(gate.finders)
     return chosen

@@ -10,7 +10,15 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from vivant.build.mimic.ingestion.contact_patterns import ASIAN_LETTER, EMOJI, Finder, LETTERS, SIX_DIGITS, Span, remove_lookaround
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASIAN_LETTER,
+    EMOJI,
+    LETTERS,
+    SIX_DIGITS,
+    Finder,
+    Span,
+    remove_lookaround,
+)
 from vivant.build.mimic.ingestion.word_lists import join_words, read_words
 from vivant.core.errors import UsageError
 
@@ -20,13 +28,13 @@ _BETWEEN = (
     r"(?:[\s,.\-–/()+]|\b(?:dash|minus|hyphen|guion|guión|strich|тире|дефис|plus|plús|más|плюс|und|y|и|double|"
     r"triple|doble|doppel|space|dot|punkt|punto|точка)\b)*"
 )
-_SPELLED = re.compile(rf"(?<!\w)(?:(?:{_FIGURE_NAMES}|o(?=[\s\-])|\d{{1,4}}){_BETWEEN}){{4,}}(?!\w)", re.IGNORECASE)
+_SPELLED = re.compile(
+    rf"(?<!\w)(?:(?:{_FIGURE_NAMES}|o(?=[\s\-])|\d{{1,4}}){_BETWEEN}){{4,}}(?!\w)", re.IGNORECASE
+)
 _FIGURE = re.compile(rf"{_FIGURE_NAMES}|\d+|(?<!\w)o(?!\w)|double|triple|doble|doppel", re.IGNORECASE)
 _HANZI_FIGURES = "〇零○一二三四五六七八九幺"
 _HANGUL_FIGURES = "공영일이삼사오육칠팔구"
-_KANA_FIGURES = (
-    "ゼロ|レイ|マル|イチ|ニ|サン|ヨン|ゴ|ロク|ナナ|ハチ|キュウ|ぜろ|れい|まる|いち|に|さん|よん|ご|ろく|なな|はち|きゅう"
-)
+_KANA_FIGURES = "ゼロ|レイ|マル|イチ|ニ|サン|ヨン|ゴ|ロク|ナナ|ハチ|キュウ|ぜろ|れい|まる|いち|に|さん|よん|ご|ろく|なな|はち|きゅう"
 _SPELLED_IN_CJK = (
     rf"(?:[{_HANGUL_FIGURES}][\s\-]?){{9,12}}|[공0](?:[\s\-]?[{_HANGUL_FIGURES}\d]){{8,11}}"
     rf"|(?<![{_HANZI_FIGURES}ゼ十百千万第])(?:[{_HANZI_FIGURES}ゼ\d][\s\-の、・]?){{8,12}}(?![{_HANZI_FIGURES}ゼ\d十百千万])"
@@ -48,13 +56,52 @@ _CUE = re.compile(
 )
 _COUNTED = re.compile(rf"\+?\s*(?:{join_words('counted')})(?![A-Za-z\u00c0-\u04ff])", re.IGNORECASE)
 _KNOWN = frozenset(
-    (
-        "2147483647 2147483648 4294967295 4294967296 3141592653 2718281828 "
-        "1618033988 31415926535 0118999881999 01189998819991197253 8675309"
-    ).split()
+    [
+        "2147483647",
+        "2147483648",
+        "4294967295",
+        "4294967296",
+        "3141592653",
+        "2718281828",
+        "1618033988",
+        "31415926535",
+        "0118999881999",
+        "01189998819991197253",
+        "8675309",
+    ]
 )
-_REGIONS = "US CN BR ES IN PT PL RU MX IT KR JP ID".split()
-_GROUPED_REGIONS = "TR CO PE CL AR CZ GR GB DE FR UA TH VN PH MY HK SG NO DK IL AU NL BE CH SE TW VE EC KZ".split()
+_REGIONS = ["US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "JP", "ID"]
+_GROUPED_REGIONS = [
+    "TR",
+    "CO",
+    "PE",
+    "CL",
+    "AR",
+    "CZ",
+    "GR",
+    "GB",
+    "DE",
+    "FR",
+    "UA",
+    "TH",
+    "VN",
+    "PH",
+    "MY",
+    "HK",
+    "SG",
+    "NO",
+    "DK",
+    "IL",
+    "AU",
+    "NL",
+    "BE",
+    "CH",
+    "SE",
+    "TW",
+    "VE",
+    "EC",
+    "KZ",
+]
 """Where people write numbers without a leading zero or plus; of the second, only those in groups count."""
 _FEWEST_DIGITS, _FEWEST_REAL = 7, 5
 """Real ones, and with letters that stand for digits."""

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import re
 
-from vivant.build.mimic.ingestion.contact_patterns import ASIAN_LETTER, CAPITAL, DIGIT, TWO_DIGITS, make_finder
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASIAN_LETTER,
+    CAPITAL,
+    DIGIT,
+    TWO_DIGITS,
+    make_finder,
+)
 from vivant.build.mimic.ingestion.word_lists import join_words
 
 _MONTH = rf"(?:{join_words('months')})[a-zäа-я]*\.?"
@@ -69,7 +75,11 @@ FINDERS = (
     make_finder(
         rf"{_AT_SCHOOL_EN}\s+(?:the\s+)?{_NAMES}{_SCHOOL_EN}(?!\w)"
         rf"|{_AT_SCHOOL_EN}\s+(?:the\s+)?(?:[a-z][\w'’\-]+\s+){{1,3}}(?:junior high|high school|middle school|elementary)(?!\w)",
-        lambda match: not re.search(r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I),
+        lambda match: (
+            not re.search(
+                r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I
+            )
+        ),
         gate=rf"(?i:{_SCHOOL_EN})(?:\W|$)",
     ),
     make_finder(
@@ -84,14 +94,17 @@ FINDERS = (
         gate=rf"\s(?i:colegio|instituto|escuela|ies|cole|secundaria|prepa|preparatoria|liceo|primaria)\s+(?:[nN\d]|[{CAPITAL}])",
     ),
     make_finder(
-        r"(?<!\w)(?:школ|гимнази|лице)[а-я]*(?:-[а-я]+)?\s*(?:№|номер|n)?\s*\d+", needles=("школ", "гимнази", "лице")
+        r"(?<!\w)(?:школ|гимнази|лице)[а-я]*(?:-[а-я]+)?\s*(?:№|номер|n)?\s*\d+",
+        needles=("школ", "гимнази", "лице"),
     ),
     make_finder(
         rf"(?:(?<=在)|(?<=读)|(?<=就读于)|(?<=本人)|(?<=我是)|(?<=我)|(?<=来自)|(?<={_HANZI}))(?!在|读|就读|本人|我)"
         rf"{_HANZI}{{2,10}}?(?:小学|中学|高中|大学|学校|附中|附小|[一二三四五六七八九十]中)"
         r"(?=上学|读书|读|念书|上|的?学生|[初高大][一二三四]|[一二三四五六]年级|\d+年级|\d+班|$|[，。,.!])",
-        lambda match: re.search(r"岁|我|本人|在读|就读", match.string) is not None
-        and not re.match(r"[这那哪某每所个的]", match.group()),
+        lambda match: (
+            re.search(r"岁|我|本人|在读|就读", match.string) is not None
+            and not re.match(r"[这那哪某每所个的]", match.group())
+        ),
         gate=r"(?:小学|中学|高中|大学|学校|附中|附小|[一二三四五六七八九十]中)(?:上|读|念|的?学生|[初高大一二三四五六\d]|$|[，。,.!])",
         precondition=ASIAN_LETTER,
     ),

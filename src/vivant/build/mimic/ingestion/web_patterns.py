@@ -30,6 +30,9 @@ _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}\s)\s*"
 
 
+_PAGE = re.compile(rf"/[{ASCII}+@~]")
+
+
 class _WebEndings(Struct, frozen=True, forbid_unknown_fields=True):
     endings: str
     words: str
@@ -51,7 +54,7 @@ def _is_address(match: re.Match[str]) -> bool:
     ending, name = ending.lower(), match["name"]
     labels = name.split(".")
     path = path if path and len(path) > 2 else ""
-    if ending.startswith("xn--"):
+    if ending.startswith("xn--") or (path and _PAGE.match(path) and len(ending) <= 10 and ending.isascii()):
         return True
     if ending in sure:
         if ending in _FILES | _SHORT_WORDS and not path and len(labels) == 1:
@@ -98,11 +101,16 @@ def _has_path(match: re.Match[str]) -> bool:
 
 _MAILS = (
     make_finder(
-        r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*", _is_email, gate=r"[\w+%\-.]@[\w\-]|:\S+@\w", precondition="@"
+        r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
+        _is_email,
+        gate=r"[\w+%\-.]@[\w\-]|:\S+@\w",
+        precondition="@",
     ),
     make_finder(
-        rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_ENDINGS})(?!\w)", _is_spaced_email,
-        gate=r"\w(?:\s@+\s?|@+\s)[\w\-]+\s?[.,]\s?\pL|\w@+[\w\-]+(?:\s[.,]|[.,]\s)\s?\pL", precondition="@"
+        rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_ENDINGS})(?!\w)",
+        _is_spaced_email,
+        gate=r"\w(?:\s@+\s?|@+\s)[\w\-]+\s?[.,]\s?\pL|\w@+[\w\-]+(?:\s[.,]|[.,]\s)\s?\pL",
+        precondition="@",
     ),
     make_finder(
         rf"{_LOCAL} ?@ ?(?:{_PROVIDERS})(?!\w)(?:[ .,]+(?:{_ENDINGS})(?!\w))?"
@@ -131,7 +139,10 @@ _MAILS = (
         rf"(?:{_ENDINGS})(?![{ASCII}])|{_LOCAL}\s*(?:{_AT_WORDS})\s*[\w\-]+(?:\.[\w\-]+)+",
         gate=rf"(?:(?i:{_AT_WORDS}|-at-)|[★☆◎●■□◆◇▲△])\s*[\w\-]+(?:\.\pL|\s*(?i:{_DOT}))",
     ),
-    make_finder(rf"[\w.+\-]{{3,}}[#*][\w\-]+(?:\.[\w\-]+)*?\.(?:{_ENDINGS})(?![{ASCII}])", gate=r"\w[#*]\w[\w.\-]*\.\pL"),
+    make_finder(
+        rf"[\w.+\-]{{3,}}[#*][\w\-]+(?:\.[\w\-]+)*?\.(?:{_ENDINGS})(?![{ASCII}])",
+        gate=r"\w[#*]\w[\w.\-]*\.\pL",
+    ),
     make_finder(
         rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>\s+(?:{_AT}|@)\s+|\s*(?:{_AT_WORDS})\s*|\s*[^\w\s.,;:!?/]{{1,4}}\s*|\s+)"
         rf"(?:{_PROVIDERS})\s*(?:[.,]|{_DOT}|\s)\s*(?:{_ENDINGS})(?!\w)",
@@ -170,9 +181,6 @@ _LINKS = (
         rf"(?P<path>[:/?]{_REST}*)?",
         _is_address,
         gate=r"\w\.\pL\pL",
-    ),
-    make_finder(
-        rf"(?<![A-Za-z0-9_.@\-])[\w\-]+(?:\.[\w\-]+)*\.[a-z]{{2,10}}/[{ASCII}+@~]{_REST}+", gate=r"\w\.\pL\pL"
     ),
     make_finder(
         rf"(?<![\w.@\-])[\w\-]{{1,20}}(?: ?[.,·] ?| )(?P<ending>{_WITH_PATH})\s?/\s?(?=[+@]?[{ASCII}])(?:{_REST}+)",
@@ -224,4 +232,4 @@ def _is_unknown_address(name: str, ending: str) -> bool:
     return ending in _load_endings()[0] | _load_endings()[1] and not is_word(name) and not name.isdigit()
 
 
-FINDERS = (*_MAILS, *_LINKS)
+FINDERS = (*_LINKS, *_MAILS)
