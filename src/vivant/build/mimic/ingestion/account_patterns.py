@@ -24,7 +24,10 @@ _LOOSE = frozenset(read_words("games") + read_words("tiny"))
 """Services whose names are words as well, or two letters."""
 _SHORT = frozenset(read_words("short") + read_words("tiny"))
 _NAMES_OF_SERVICES = frozenset(word.lower() for word in read_words("services", "games")).union(_SHORT)
-_MISSPELLED = r"in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{2}k"
+_MISSPELLED = (
+    r"in[s$5]t[a@4](?:gram)?|sn[a@4]pch[a@4]t|te[l1]egr[a@4]m"
+    r"|d[i1]sc[o0]rd|wh[a@4]ts[a@4]pp|tw[i1]tter|f[a@4]ceb[o0]{2}k"
+)
 _ENDED = rf"(?:(?<=[{CJK}])|(?![a-z\u00c0-\u04ff]))"
 _SERVICE = re.compile(rf"(?:{_SERVICES.lower()}|i\.?\s?g\.?(?=\s*[:=])|{_MISSPELLED}){_ENDED}")
 _OWN = re.compile(r"(?<!\w)(?:my|mi|meine?|мой|моя) $", re.IGNORECASE)
@@ -315,7 +318,8 @@ FINDERS = (
     ),
     make_finder(r"(?<!\w)sw(?:-\d{4}){3}(?!\d)", needles="sw-"),
     make_finder(
-        r"(?<![a-z])(?:(?:u|player|user|friend|game|steam|line|telegram|tg|garena|pubg|ff)?\s?id|friend code|freundescode"
+        r"(?<![a-z])(?:(?:u|player|user|friend|game|steam|line|telegram|tg|garena|pubg|ff)?\s?id|friend code"
+        r"|freundescode"
         r"|код друга|フレンドコード|айди)\s*(?:is|ist|es|no\.?|number|番号|は|是)?\W{0,3}\d[\d\s\-]{4,18}\d",
         precondition=SIX_DIGITS,
     ),

@@ -18,7 +18,10 @@ from vivant.build.mimic.ingestion.word_lists import join_words
 _STREET = join_words("streets")
 _RUSSIAN = rf"(?:{join_words('streets_ru')})"
 _SPANISH = rf"(?:{join_words('streets_es')})"
-_RUSSIAN_HOUSE = r",?\s*(?:д\.?|дом[еа]?)?\s*\d{1,4}\s?[а-я]?(?!\w)(?:[,\s]*(?:кв|корп|к|стр|под[ъь]езд|этаж|эт)[а-я]*\.?\s*\d+)*"
+_RUSSIAN_HOUSE = (
+    r",?\s*(?:д\.?|дом[еа]?)?\s*\d{1,4}\s?[а-я]?(?!\w)"
+    r"(?:[,\s]*(?:кв|корп|к|стр|под[ъь]езд|этаж|эт)[а-я]*\.?\s*\d+)*"
+)
 _STATES = (
     "AK|AL|AR|AZ|CA|CO|CT|DC|DE|FL|GA|HI|IA|ID|IL|IN|KS|KY|LA|MA|MD|ME|MI|MN|MO|MS|MT|NC|ND|NE|NH|NJ|NM|NV|NY|OH|OK|OR|PA|RI"
     "|SC|SD|TN|TX|UT|VA|VT|WA|WI|WV|WY"
@@ -66,7 +69,8 @@ FINDERS = (
         precondition=DIGIT,
     ),
     make_finder(
-        rf"(?<!\w){_NO_STREETS_DE}(?:(?:[^\W\d]{{2,}}[ \-]){{0,2}}[^\W\d]*(?:stra(?:ß|ss)e|str\.?|gasse|allee|chaussee|damm|ufer)"
+        rf"(?<!\w){_NO_STREETS_DE}(?:(?:[^\W\d]{{2,}}[ \-]){{0,2}}[^\W\d]*(?:stra(?:ß|ss)e|str\.?|gasse|allee"
+        rf"|chaussee|damm|ufer)"
         rf"|(?-i:[{CAPITAL}])[^\W\d]{{2,}}(?:weg|platz|ring|steig))"
         r"\s*(?:nr\.?\s*)?\d{1,4}\s?[a-z]?(?![\w.:])(?:,?\s*(?:in\s+)?\d{5}\s+[^\W\d]+)?",
         gate=r"(?i:stra(?:ß|ss)e|str|gasse|allee|chaussee|damm|ufer|weg|platz|ring|steig)\.?\s*(?:(?i:nr)\.?\s*)?\d",
@@ -114,9 +118,11 @@ FINDERS = (
         r"(?:n[ºo°.]+\s*|#\s*)?\d{1,5}(?!\w)"
         rf"|(?<!\w)(?:wohne|adresse(?: ist)?:?|anschrift:?)\s+(?:in der|im|am|in|an der)?\s*(?-i:[{CAPITAL}])[\w\-]+"
         r"(?:\s[\w\-]+)?\s+\d{1,4}\s?[a-z]?(?!\w)"
-        r"|(?<!\w)(?:живу|живём|живем|адрес[уе]?:?|приезжай\w*|приход\w+|находимся|офис)\s+(?:по адресу:?\s+|на\s+|по\s+|:\s*)?"
+        r"|(?<!\w)(?:живу|живём|живем|адрес[уе]?:?|приезжай\w*|приход\w+|находимся|офис)\s+(?:по адресу:?\s+"
+        r"|на\s+|по\s+|:\s*)?"
         r"(?-i:[А-ЯЁ])[а-яё\-]+(?:\s(?-i:[А-ЯЁ])[а-яё]+)?,?\s+(?:д\.?\s?)?\d{1,4}\s?[а-я]?(?!\w)",
-        gate=r"(?i:live at|address|located at|(?:ship|send|mail) (?:it |them |stuff )?to|come to|vivo en|dirección|wohne"
+        gate=r"(?i:live at|address|located at|(?:ship|send|mail) (?:it |them |stuff )?to|come to|vivo en"
+        r"|dirección|wohne"
         r"|adresse|anschrift|жив[уёе]|адрес|приезжай|приход|находимся|офис)",
         precondition=DIGIT,
     ),

@@ -46,21 +46,28 @@ _NO_NAMES_JA = re.compile(
 _JAPANESE = re.compile(
     rf"(?:{_JA_CUES})[!。、,.〜~\s:]*(?P<cued>{_JA_NAME}|[{_KANA}]{{2,6}}[ 　・][{_KANA}]{{2,6}})"
     rf"(?={_JA_ENDS}|、|,|\.|$|で、|!|\s|[{_EMOJI_START}])"
-    rf"|(?<![{_HANZI}{_KANA}])(?P<ended>{_JA_NAME}|[{_KANA}]{{2,6}}[ 　・]?[{_KANA}]{{0,6}})(?=と申します|といいます|と言います|っていいます|って言います)"
+    rf"|(?<![{_HANZI}{_KANA}])(?P<ended>{_JA_NAME}|[{_KANA}]{{2,6}}[ 　・]?[{_KANA}]{{0,6}})(?=と申します"
+    rf"|といいます|と言います|っていいます|って言います)"
     rf"|(?P<told>[{_HANZI}々]{{2,3}}[ 　]?[{_HANZI}{_KANA}]{{1,3}}?)(?={_JA_ENDS}|より(?:$|\s))"
-    rf"|(?:{join_words('kin_ja')})(?:の|は|、|:)\s?(?P<kin>[{_HANZI}々]{{2,6}}[ 　]?[{_HANZI}々]{{0,3}})(?=[にはがをとのもで、!さちく]|{_STOP})"
+    rf"|(?:{join_words('kin_ja')})(?:の|は|、"
+    rf"|:)\s?(?P<kin>[{_HANZI}々]{{2,6}}[ 　]?[{_HANZI}々]{{0,3}})(?=[にはがをとのもで、!さちく]|{_STOP})"
 )
 
 # Korean: a family name of one syllable, or a known one of two, and one or two more syllables.
 _KO_SURNAMES = "".join(read_words("surnames_ko"))
 _KO_DOUBLE = "남궁|독고|동방|사공|서문|선우|제갈|황보"
-_KO_NAME = rf"(?!{join_words('no_names_ko')})(?:(?:{_KO_DOUBLE})[가-힣]{{1,2}}|[{_KO_SURNAMES}][가-힣]{{2}}(?<![생팬람]))"
+_KO_NAME = (
+    rf"(?!{join_words('no_names_ko')})"
+    rf"(?:(?:{_KO_DOUBLE})[가-힣]{{1,2}}|[{_KO_SURNAMES}][가-힣]{{2}}(?<![생팬람]))"
+)
 _KO_ENDS = r"이에요|예요|입니다|인데|이라|라고|이고|임|이야|이요|이라고"
 _KOREAN = re.compile(
-    rf"(?<![가-힣])(?:제 |내 )?(?:{join_words('named_ko')})[!,.~\s]*(?:저는|전|저)?\s*(?P<cued>{_KO_NAME})(?=\s?(?:{_KO_ENDS}))"
+    rf"(?<![가-힣])(?:제 |내 )?(?:{join_words('named_ko')})[!,.~\s]*(?:저는|전"
+    rf"|저)?\s*(?P<cued>{_KO_NAME})(?=\s?(?:{_KO_ENDS}))"
     rf"|(?<![가-힣])(?:제|내)?\s?(?:이름[은이:]|이름은|성함은|본명[은이]?|실명[은이]?)\s?:?\s*(?P<named>{_KO_NAME})(?=[\s.,!]|$)"
     rf"|(?:^|(?<=\n))(?P<first>{_KO_NAME})(?=\s?(?:입니다|이에요|예요))"
-    rf"|(?<![가-힣])(?P<called>{_KO_NAME})(?=\s?(?:이?라고 (?:합니다|해요|불러|합니당)|입니다[\s!.]*(?:반갑|잘 부탁|안녕|인사)))"
+    rf"|(?<![가-힣])(?P<called>{_KO_NAME})(?=\s?(?:이?라고 (?:합니다|해요|불러|합니당)|입니다[\s!.]*(?:반갑"
+    rf"|잘 부탁|안녕|인사)))"
     rf"|(?<![가-힣])(?P<young>[가-힣]{{2,3}})(?=\s?(?:이에요|예요|입니다)[\s,.!]*\d+살)"
     rf"|\d살\s?(?:인\s)?(?P<aged>(?![여남]자)[가-힣]{{2,3}}?)(?=\s?(?:이고|이에요|예요|입니다|인데|라고|이라고))"
     rf"|(?<![가-힣])(?P<signed>{_KO_NAME})(?=\s?(?:올림|드림|인사드립니다))"

@@ -1,6 +1,7 @@
 """How personal data are looked for: finders, which run over folded texts (see `text_forms`), in any letter case.
 
-A finder says itself which texts it must see, so that a column can be searched for all of them at once: those with one of
+A finder says itself which texts it must see, so that a column can be searched for all of them at once: those with
+one of
 its needles, and, where no needle is telling, those that pass its gate, a regular expression that takes linear time.
 Where it names neither, its own pattern is the gate, without what looks around.
 """

@@ -57,7 +57,8 @@ _ACCOUNTS = (
         precondition=SIX_DIGITS,
     ),
     make_finder(
-        rf"(?<![{ASCII}])[A-Za-z]{{2}}\d{{2}}(?:[ \-.]?[A-Za-z0-9]{{4}}){{3,7}}(?:[ \-.]?[A-Za-z0-9]{{1,3}})?(?![{ASCII}])",
+        rf"(?<![{ASCII}])[A-Za-z]{{2}}\d{{2}}(?:[ \-.]?[A-Za-z0-9]{{4}}){{3,7}}"
+        rf"(?:[ \-.]?[A-Za-z0-9]{{1,3}})?(?![{ASCII}])",
         lambda match: sum(map(str.isdigit, match.group())) >= 10,
         exact=True,
         gate=r"[A-Za-z]{2}\d{2}[ \-.]?[A-Za-z0-9]{4}[ \-.]?[A-Za-z0-9]{4}",
@@ -124,7 +125,8 @@ _NUMBERS = (
     make_finder(r"(?<![\w:])(?:[0-9a-f]{2}[:\-]){5}[0-9a-f]{2}(?![\w:])", precondition=TWO_DIGITS),
     make_finder(
         rf"(?<![^\W{CJK}]){_DOCUMENTS}[\s:#.\-=是はв№은는「(,]{{0,4}}(?:(?:{_NUMBER_WORDS})[\s.:#\-=是は№,]{{0,3}}){{0,4}}"
-        rf"(?P<code>[A-Z{_CYRILLIC}\u00c4-\u00dc{CJK}]{{0,3}}[\s\-·]{{0,2}}(?=[A-Z0-9{_CYRILLIC}\- ·]*\d)[A-Z0-9{_CYRILLIC}]{{1,12}}"
+        rf"(?P<code>[A-Z{_CYRILLIC}\u00c4-\u00dc{CJK}]{{0,3}}[\s\-·]{{0,2}}"
+        rf"(?=[A-Z0-9{_CYRILLIC}\- ·]*\d)[A-Z0-9{_CYRILLIC}]{{1,12}}"
         rf"(?:[\s\-·./]?[A-Z0-9{_CYRILLIC}]{{1,10}}){{0,4}})(?![{ASCII}])",
         _is_code,
         gate=rf"(?i:{_DOCUMENTS})",
@@ -135,7 +137,8 @@ _PLATES = (
     make_finder(
         rf"(?<!\w)[{_PLATE_LETTERS}]\d{{3}}[{_PLATE_LETTERS}]{{2}}\s?\d{{2,3}}(?!\w)"
         r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)"
-        r"|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)"
+        r"|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19"
+        r"|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)"
         r"|(?<!\w)[A-Z]{2}[ \-]\d{1,2}[ \-][A-Z]{1,3}[ \-]\d{4}(?!\w)"
         r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{2,4}[EH]?(?!\w)"
         r"|[\u4e00-\u9fff]{2,4}\s?\d{2,3}\s?[あ-ん]\s?\d{1,2}-\d{2}(?!\d)"

@@ -40,7 +40,8 @@ _WORD = rf"[{CAPITAL}][\w'’\-]+"
 _PAIR = rf"{_WORD}(?: (?:{join_words('particles')})){{0,2}}(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
 _NEAR_BY = r"from (?:my|our)|de (?:mi|nuestr[oa])|aus (?:meiner?m?|unserer?m?)|из (?:наш|мо)[а-яё]+|с нашего"
 _HERE = re.compile(
-    rf"(?:^|(?<=[\n.!,]))\s*(?P<own>{_PAIR})(?=\s+(?:here|signing off|out)(?!\w))|(?<!\w)(?P<known>{_PAIR})(?= (?:{_NEAR_BY})\s)"
+    rf"(?:^|(?<=[\n.!,]))\s*(?P<own>{_PAIR})(?=\s+(?:here|signing off|out)(?!\w))"
+    rf"|(?<!\w)(?P<known>{_PAIR})(?= (?:{_NEAR_BY})\s)"
 )
 _BEFORE_CUE = re.compile(r"(?<!\w)меня\s+([А-ЯЁ][а-яё]+)(?=\s+зовут)")
 
@@ -193,7 +194,10 @@ def _is_full_name(words: list[str]) -> bool:
 
 _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
 _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
-_EVERYDAY_GATE = rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed')}|{join_words('possessives')})\W|(?:{_NEAR_BY})\s|(?:here|signing off|out)(?:\W|$)"
+_EVERYDAY_GATE = (
+    rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed', 'possessives')})\W"
+    rf"|(?:{_NEAR_BY})\s|(?:here|signing off|out)(?:\W|$)"
+)
 FINDERS = (
     Finder(find_introductions, gate=f"{_SURE_GATE}|{_SELF_GATE}|меня\\s+[А-ЯЁ][а-яё]+ зовут"),
     Finder(

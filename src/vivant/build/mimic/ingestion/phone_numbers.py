@@ -34,7 +34,10 @@ _SPELLED = re.compile(
 _FIGURE = re.compile(rf"{_FIGURE_NAMES}|\d+|(?<!\w)o(?!\w)|double|triple|doble|doppel", re.IGNORECASE)
 _HANZI_FIGURES = "〇零○一二三四五六七八九幺"
 _HANGUL_FIGURES = "공영일이삼사오육칠팔구"
-_KANA_FIGURES = "ゼロ|レイ|マル|イチ|ニ|サン|ヨン|ゴ|ロク|ナナ|ハチ|キュウ|ぜろ|れい|まる|いち|に|さん|よん|ご|ろく|なな|はち|きゅう"
+_KANA_FIGURES = (
+    "ゼロ|レイ|マル|イチ|ニ|サン|ヨン|ゴ|ロク|ナナ|ハチ|キュウ"
+    "|ぜろ|れい|まる|いち|に|さん|よん|ご|ろく|なな|はち|きゅう"
+)
 _SPELLED_IN_CJK = (
     rf"(?:[{_HANGUL_FIGURES}][\s\-]?){{9,12}}|[공0](?:[\s\-]?[{_HANGUL_FIGURES}\d]){{8,11}}"
     rf"|(?<![{_HANZI_FIGURES}ゼ十百千万第])(?:[{_HANZI_FIGURES}ゼ\d][\s\-の、・]?){{8,12}}(?![{_HANZI_FIGURES}ゼ\d十百千万])"

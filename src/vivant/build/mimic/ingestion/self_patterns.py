@@ -30,7 +30,8 @@ _FULL_DATE = (
 )
 _BIRTH = (
     r"(?:born(?: on| in)?|(?<!\w)d\.?\s?o\.?\s?b\.?|date of birth|birth ?date|birthday(?: is|'s)?(?: on)?"
-    r"|b-?day(?: is)?(?: on)?|geboren(?: am)?|(?<!\w)geb\.?|geburts(?:tag|datum)(?: ist)?(?: am)?|nac[ií](?:do|da)?(?: el)?"
+    r"|b-?day(?: is)?(?: on)?|geboren(?: am)?|(?<!\w)geb\.?|geburts(?:tag|datum)(?: ist)?(?: am)?|nac[ií](?:do"
+    r"|da)?(?: el)?"
     r"|fecha de nacimiento(?: es)?|cumplea[ñn]os(?: es)?(?: el)?|cumple(?: es)?(?: el)|cumplo(?: a[ñn]os)?(?: el)?"
     r"|родил(?:ся|ась)|дата рождения|день рождения|днюха|(?<!\w)д\.?р\.?(?!\w)|生日是?|出生(?:日期|于|於)?是?|生于"
     r"|誕生日は?|生年月日は?|생년월일은?|생일은?)"
@@ -56,11 +57,13 @@ def _is_birthday(match: re.Match[str]) -> bool:
 
 _NAMES = rf"(?-i:(?:[{CAPITAL}][\w.'’\-]+\s+){{1,4}})"
 _SCHOOL_EN = (
-    r"(?:junior high|senior high|high school|middle school|high|prep|grammar(?: school)?|secondary(?: school)?|sixth form"
+    r"(?:junior high|senior high|high school|middle school|high|prep|grammar(?: school)?|secondary(?: school)?"
+    r"|sixth form"
     r"|elementary(?: school)?|primary(?: school)?|school|academy|college|university)"
 )
 _AT_SCHOOL_EN = (
-    r"(?:i |and |we |im |i'm |i’m )?(?:go to|goes to|going to|attend|attending|study at|studying at|student at|grader? at|"
+    r"(?:i |and |we |im |i'm |i’m )?(?:go to|goes to|going to|attend|attending|study at|studying at|student at"
+    r"|grader? at|"
     r"freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
 )
 _HANZI = r"[\u4e00-\u9fff]"
@@ -74,7 +77,8 @@ FINDERS = (
     make_finder(_FULL_DATE, _is_birthday, gate=f"(?i:{_NEAR_BIRTH})", precondition=TWO_DIGITS),
     make_finder(
         rf"{_AT_SCHOOL_EN}\s+(?:the\s+)?{_NAMES}{_SCHOOL_EN}(?!\w)"
-        rf"|{_AT_SCHOOL_EN}\s+(?:the\s+)?(?:[a-z][\w'’\-]+\s+){{1,3}}(?:junior high|high school|middle school|elementary)(?!\w)",
+        rf"|{_AT_SCHOOL_EN}\s+(?:the\s+)?(?:[a-z][\w'’\-]+\s+){{1,3}}(?:junior high|high school|middle school"
+        rf"|elementary)(?!\w)",
         lambda match: (
             not re.search(
                 r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I

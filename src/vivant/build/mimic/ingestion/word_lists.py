@@ -1,6 +1,7 @@
 """Words that tell personal data from other text: `word_lists.yaml`, dictionaries, and lists of names.
 
-A handle is often no word: the dictionaries of pyspellchecker have 160,000 English words, and German, Spanish and Russian
+A handle is often no word: the dictionaries of pyspellchecker have 160,000 English words, and German, Spanish and
+Russian
 ones. A word with a capital may be a name: the lists of mimesis have 18,000 first names and family names of some thirty
 languages. Both are loaded when the first doubtful word is met, and kept as hashes, in a twentieth of the memory.
 """
