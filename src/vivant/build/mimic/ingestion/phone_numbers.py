@@ -10,57 +10,56 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, EMOJI, MANY_DIGITS, Span
-from vivant.build.mimic.ingestion.word_lists import join_words, read_word_lists, split_list
+from vivant.build.mimic.ingestion.contact_patterns import (
+    ASIAN_LETTER,
+    EMOJI,
+    LETTERS,
+    SIX_DIGITS,
+    Finder,
+    Span,
+    remove_lookaround,
+)
+from vivant.build.mimic.ingestion.word_lists import join_words, read_words
 from vivant.core.errors import UsageError
 
-_WORDS = read_word_lists()
-_FIGURES = dict(entry.split(":") for entry in _WORDS.figures.split())
-FIGURES = "|".join(sorted(_FIGURES, key=lambda word: (-len(word), word)))
-_CJK_NEEDLES = "〇零○一二三四五六七八九幺공영일이삼사오육칠팔구"
-FIGURE_NEEDLES = (
-    *(word for word in _FIGURES if len(word) > 2),
-    MANY_DIGITS,
-    *_CJK_NEEDLES,
-    "ゼロ",
-    "ぜろ",
-    "きゅう",
-    "はち",
-    "れい",
-)
-_FIGURE_WORDS = frozenset(_FIGURES)
-_ANY_DIGIT = re.compile(r"\d")
-_CJK_FIGURE = re.compile(f"[{_CJK_NEEDLES}]|[ゼきゅはちロナヨニゴ]")
-_LETTERS = re.compile(r"[^\W\d_]+")
-_DOUBLED = re.compile(r"(?<!\w)([^\W\d_]{3,})[\s,.\-]+\1(?!\w)")
+_FIGURES = dict(entry.split(":") for entry in read_words("figures"))
+_FIGURE_NAMES = "|".join(sorted(_FIGURES, key=lambda word: (-len(word), word)))
 _BETWEEN = (
     r"(?:[\s,.\-–/()+]|\b(?:dash|minus|hyphen|guion|guión|strich|тире|дефис|plus|plús|más|плюс|und|y|и|double|"
     r"triple|doble|doppel|space|dot|punkt|punto|точка)\b)*"
 )
-_SPELLED = re.compile(rf"(?<!\w)(?:(?:{FIGURES}|o(?=[\s\-])|\d{{1,4}}){_BETWEEN}){{4,}}(?!\w)", re.IGNORECASE)
-_FIGURE = re.compile(rf"{FIGURES}|\d+|(?<!\w)o(?!\w)|double|triple|doble|doppel", re.IGNORECASE)
-_CJK_FIGURES = "〇零○一二三四五六七八九幺ゼ"
-_SPELLED_IN_CJK = re.compile(
-    r"(?:[공영일이삼사오육칠팔구][\s\-]?){9,12}"
-    rf"|(?<![{_CJK_FIGURES}十百千万第])(?:[{_CJK_FIGURES}\d][\s\-の、・]?){{9,12}}(?![{_CJK_FIGURES}\d十百千万])"
-    r"|(?:(?:ゼロ|れい|ぜろ|いち|に|さん|よん|ご|ろく|なな|はち|きゅう|まる|ナナ|キュウ|ハチ|ロク|ゴ|ヨン|サン|ニ|イチ|マル|レイ)[\s、・\-]?){9,12}"
+_SPELLED = re.compile(
+    rf"(?<!\w)(?:(?:{_FIGURE_NAMES}|o(?=[\s\-])|\d{{1,4}}){_BETWEEN}){{4,}}(?!\w)", re.IGNORECASE
 )
+_FIGURE = re.compile(rf"{_FIGURE_NAMES}|\d+|(?<!\w)o(?!\w)|double|triple|doble|doppel", re.IGNORECASE)
+_HANZI_FIGURES = "〇零○一二三四五六七八九幺"
+_HANGUL_FIGURES = "공영일이삼사오육칠팔구"
+_KANA_FIGURES = (
+    "ゼロ|レイ|マル|イチ|ニ|サン|ヨン|ゴ|ロク|ナナ|ハチ|キュウ"
+    "|ぜろ|れい|まる|いち|に|さん|よん|ご|ろく|なな|はち|きゅう"
+)
+_SPELLED_IN_CJK = (
+    rf"(?:[{_HANGUL_FIGURES}][\s\-]?){{9,12}}|[공0](?:[\s\-]?[{_HANGUL_FIGURES}\d]){{8,11}}"
+    rf"|(?<![{_HANZI_FIGURES}ゼ十百千万第])(?:[{_HANZI_FIGURES}ゼ\d][\s\-の、・]?){{8,12}}(?![{_HANZI_FIGURES}ゼ\d十百千万])"
+    rf"|(?:(?:{_KANA_FIGURES})[\s、・\-]?){{9,12}}"
+)
+_CJK_PATTERN = re.compile(_SPELLED_IN_CJK)
 _COUNTED_OUT = ("0123456", "1234567", "9876543", "10987")
 _SEPARATORS = rf"[\s().\-/·*\]\[_~ー•|,…'’=→{EMOJI}]"
 _DIGITS = re.compile(
-    rf"(?<![{ASCII}$€£¥#%])(?<!\d[.,:/\-])(?:\(?\+ ?|00)?[(\[]?[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{6,17}}(?"
-    rf"![{ASCII}%°]|[.,:]\d)"
+    rf"(?<![{LETTERS}$€£¥#%])(?<!\d[.,:/\-])(?:\(?\+ ?|00)?[(\[]?[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{6,17}}"
+    rf"(?![{LETTERS}%°]|[.,:]\d)"
 )
 _GLUED = re.compile(r"(?<=[a-z])\+?\d{9,13}(?!\d)|(?<!\w)\+?\d{10,13}(?=[A-Za-z])", re.IGNORECASE)
-_CUE_WORDS = split_list(_WORDS.phone_words)
+_CUE_WORDS = read_words("phone_words")
 _SIGNS = "".join(word for word in _CUE_WORDS if len(word) == 1 and not word.isalpha())
 _UNSPACED = "|".join(word for word in _CUE_WORDS if "\u3000" < word[0] < "\uffff")
 _CUE = re.compile(
-    rf"(?<![^\W\d_])(?:{join_words(_WORDS.phone_words)})(?![^\W\d_])|[{_SIGNS}]|{_UNSPACED}", re.IGNORECASE
+    rf"(?<![^\W\d_])(?:{join_words('phone_words')})(?![^\W\d_])|[{_SIGNS}]|{_UNSPACED}", re.IGNORECASE
 )
-_COUNTED = re.compile(rf"\+?\s*(?:{join_words(_WORDS.counted)})(?![A-Za-z\u00c0-\u04ff])", re.IGNORECASE)
+_COUNTED = re.compile(rf"\+?\s*(?:{join_words('counted')})(?![A-Za-z\u00c0-\u04ff])", re.IGNORECASE)
 _KNOWN = frozenset(
-    (
+    [
         "2147483647",
         "2147483648",
         "4294967295",
@@ -72,10 +71,10 @@ _KNOWN = frozenset(
         "0118999881999",
         "01189998819991197253",
         "8675309",
-    )
+    ]
 )
-_REGIONS = ("US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "JP", "ID")
-_GROUPED_REGIONS = (
+_REGIONS = ["US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "JP", "ID"]
+_GROUPED_REGIONS = [
     "TR",
     "CO",
     "PE",
@@ -105,26 +104,25 @@ _GROUPED_REGIONS = (
     "VE",
     "EC",
     "KZ",
-)
+]
 """Where people write numbers without a leading zero or plus; of the second, only those in groups count."""
-_FEWEST_DIGITS = 7
+_FEWEST_DIGITS, _FEWEST_REAL = 7, 5
+"""Real ones, and with letters that stand for digits."""
 
 
-def find_phone_numbers(shadow: str) -> Iterator[Span]:
-    """Telephone numbers, in a folded text."""
-    lower = shadow.lower()
-    if len(_ANY_DIGIT.findall(shadow)) >= 6:
-        yield from _find_digits(shadow)
-    if len(_FIGURE_WORDS.intersection(_LETTERS.findall(lower))) >= 2 or _DOUBLED.search(lower):
-        for match in _SPELLED.finditer(shadow):
-            if _is_spelled_number(match.group()):
-                yield match.span()
-    if not shadow.isascii() and len(_CJK_FIGURE.findall(shadow)) >= 4:
-        for match in _SPELLED_IN_CJK.finditer(shadow):
-            figures = re.sub(r"[\s\-の、・]", "", match.group()).translate(_TO_DIGITS)
-            words = sum(not character.isdecimal() for character in match.group() if character.isalnum())
-            if words >= 4 and not figures.startswith(_COUNTED_OUT) and len(set(figures)) > 2:
-                yield match.span()
+def _find_spelled(shadow: str) -> Iterator[Span]:
+    """Numbers in words, or partly so."""
+    for match in _SPELLED.finditer(shadow):
+        if _is_spelled_number(match.group()):
+            yield match.span()
+
+
+def _find_spelled_in_cjk(shadow: str) -> Iterator[Span]:
+    for match in _CJK_PATTERN.finditer(shadow):
+        figures = re.sub(r"[\s\-の、・]", "", match.group()).translate(_TO_DIGITS)
+        words = sum(not character.isdecimal() for character in match.group() if character.isalnum())
+        if words >= 3 and not figures.startswith(_COUNTED_OUT) and len(set(figures)) > 2:
+            yield match.span()
 
 
 _TO_DIGITS = str.maketrans("〇零○一二三四五六七八九幺", "0001234567891")
@@ -192,7 +190,8 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
 
     `asked`: the words around them speak of a number to call, so that short ones count as well.
     """
-    if sum(character.isdigit() for character in written) < _FEWEST_DIGITS:
+    real = sum(map(str.isdigit, written))
+    if real + sum(map(written.count, "OoIl")) < _FEWEST_DIGITS or real < _FEWEST_REAL:
         return False
     plain = re.sub(r"[Il]", "1", re.sub(r"[Oo]", "0", written)).strip(" ([")
     groups = re.findall(r"\d+", plain)
@@ -222,7 +221,7 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
 
 
 def _is_count_or_date(plain: str, groups: list[str], digits: str, asked: bool) -> bool:
-    if re.fullmatch(r"\d{1,3}(?:[.,' ’]\d{3})+", plain) and not (
+    if re.fullmatch(r"[1-9]\d{0,2}(?:[.,' ’]\d{3})+", plain) and not (
         asked and len(groups[0]) == 3 and "," not in plain
     ):
         return not re.fullmatch(
@@ -290,3 +289,15 @@ def _judge(digits: str, region: str) -> bool:
 
         _library.append(judge)
     return _library[0](digits, region)
+
+
+_PART = rf"(?i:{_FIGURE_NAMES}|\d{{1,4}})"
+_APART = r"[^\pL\d]{1,4}"
+FINDERS = (
+    Finder(_find_digits, gate=rf"[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{5}}", precondition=SIX_DIGITS),
+    Finder(
+        _find_spelled,
+        gate=rf"(?:^|[^\pL])(?:(?i:{_FIGURE_NAMES}){_APART}{_PART}{_APART}{_PART}|{_PART}{_APART}{_PART}{_APART}(?i:{_FIGURE_NAMES}))",
+    ),
+    Finder(_find_spelled_in_cjk, gate=remove_lookaround(_SPELLED_IN_CJK), precondition=ASIAN_LETTER),
+)

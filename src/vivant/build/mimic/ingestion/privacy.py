@@ -119,17 +119,16 @@ class Anonymiser:
         return f"@{self._hash(mention.lower())[:6]}" if self._mentions == "hash" else ""
 
     def texts(self, texts: Sequence[str]) -> pa.Array:
-        """A column of texts; only those that hold something suspect are read one by one."""
-        column = pa.array(texts, pa.string())
+        """A column of texts; each is read once, and only if it holds something suspect."""
+        encoded = pa.array(texts, pa.string()).dictionary_encode()  # tags and advertisements are repeated
+        column = encoded.dictionary
         suspect, mentions = find_suspects(column)
         for mask, contacts in ((suspect, True), (mentions, False)):
-            found = column.filter(mask).dictionary_encode()  # the same advertisement stands under many videos
-            if len(found):
-                cleaned = self._clean(found.dictionary.to_pylist(), contacts=contacts)
-                column = pc.replace_with_mask(
-                    column, mask, pa.array(cleaned, pa.string()).take(found.indices)
-                )
-        return column
+            found = column.filter(mask).to_pylist()
+            if found:
+                cleaned = pa.array(self._clean(found, contacts=contacts), pa.string())
+                column = pc.replace_with_mask(column, mask, cleaned)
+        return column.take(encoded.indices)
 
 
 def cut_spans(text: str, spans: list[tuple[int, int, str]], places: list[int] | None) -> str:

@@ -32,6 +32,21 @@ FOLDABLE = re.compile(
     "\u2460-\u24ea\uff10-\uff3a\uff41-\uff5a\uff66-\uffdc\U0001d400-\U0001d7ff\U0001f100-\U0001f16f]"
 )
 """Characters of names that have a simpler form. Texts without any need no folding to be searched for names."""
+_DASHES = "‐‑‒–—―−"
+FOLDED_SIGNS = {
+    **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if not chr(code).isalnum()},
+    **dict.fromkeys("。｡", "."),
+    **dict.fromkeys(_DASHES, "-"),
+    **dict.fromkeys("\ufe0e\ufe0f", ""),
+    "\u3000": " ",
+    "﹫": "@",
+}
+"""What folding makes of signs that everyday texts hold."""
+ODD_LETTERS = (
+    rf"[{CONTROL}{INVISIBLE}\u00a0]|{ENTITY}|<[bB][rR]|{FOLDABLE.pattern}|\u20e3|[\u2776-\u2793]|[\p{{Nd}}&&[^0-9]]"
+    r"|[A-Za-z][\w&&[^\p{Cyrillic}]]*[а-яА-Яі]|[а-яА-Яі][\w&&[^A-Za-z]]*[A-Za-z]"
+)
+"""What `clean_text` and `fold_text` change besides those signs, without look-around."""
 
 
 def clean_text(text: str) -> str:
@@ -72,20 +87,18 @@ class _Folded(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         character = chr(code)
-        if character in "\ufe0e\ufe0f\u20e3" or _INVISIBLE.match(character):
+        if character == "\u20e3" or _INVISIBLE.match(character):
             simple = ""
-        elif character in "。｡":
-            simple = "."
-        elif character in "‐‑‒–—―−":
-            simple = "-"
+        elif character in FOLDED_SIGNS:
+            simple = FOLDED_SIGNS[character]
         elif 0x1F150 <= code <= 0x1F169 or 0x1F170 <= code <= 0x1F189:  # white letters on black
             simple = chr((code - 0x1F150) % 32 + ord("A"))
         else:
             simple = unicodedata.normalize("NFKC", character)
             if len(simple) != 1:
                 simple = character
-            if simple.isdecimal():
-                simple = str(unicodedata.decimal(simple))
+            if (digit := unicodedata.digit(simple, None)) is not None:
+                simple = str(digit)
         self[code] = simple
         return simple
 

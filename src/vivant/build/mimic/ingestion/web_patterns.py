@@ -1,4 +1,4 @@
-"""Patterns of e-mail and web addresses, in plain form and in the disguises that people use."""
+"""Finders of e-mail and web addresses, in plain form and in the disguises that people use."""
 
 from __future__ import annotations
 
@@ -9,89 +9,28 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, LETTERS, make_pattern
-from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_word_lists, split_list
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, LETTERS, TWO_DIGITS, make_finder
+from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
 
-_WORDS = read_word_lists()
-AT_WORDS = join_words(_WORDS.at_words)
+_AT_WORDS = join_words("at_words")
 """All but the English one, which is a word of its own."""
-DOT = f"(?:{join_words(_WORDS.dot_words)})"
-PROVIDERS = join_words(_WORDS.providers)
-_AT = rf"(?:at|{AT_WORDS})"
-_DOT_NEEDLES = tuple(split_list(_WORDS.dot_words))
-_AT_NEEDLES = tuple(split_list(_WORDS.at_words))
-_MAIL_WORDS = ("mail", "почта", "почту", "почте", "邮箱", "郵箱", "メール", "メアド", "메일", "correo")
-_COMMON = (
-    "com|net|org|info|io|tv|gg|me|eu|ru|рф|ру|ком|de|fr|es|uk|cn|jp|kr|br|xyz|app|shop|store|online|site|ch|a"
-    "t|it|pl|nl|mx|ar|cl|"
-    "ua|by|kz|in|us|ca|au|co|edu|biz|dev|club|ai|pro|live|to|ly"
-)
-_SPOKEN = "com|net|org|info|io|tv|gg|eu|ru|рф|ру|ком|нет|орг|cn|jp|xyz|app|ly|ком"
+_AT = rf"(?:at|{_AT_WORDS})"
+_DOT = f"(?:{join_words('dot_words')})"
+_PROVIDERS = join_words("providers")
+_ENDINGS = join_words("common_endings")
+_SURE_ENDINGS = frozenset(read_words("sure_endings"))
 """Endings that are no words, for addresses with the dot in words."""
+_FILES = frozenset(read_words("file_endings"))
+_SHORT_WORDS = frozenset(read_words("word_endings"))
+_MAIL_WORDS = read_words("mail_words")
 _REST = r"[!-~\u00a1-\u04ff]"
 """What may go on in an address: no letter of scripts without spaces, whose text follows at once."""
 _LOCAL = r"[\w.+\-]+"
 _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
-_FILES = frozenset(
-    [
-        "zip",
-        "mov",
-        "py",
-        "md",
-        "rs",
-        "sh",
-        "pl",
-        "ps",
-        "pm",
-        "so",
-        "ai",
-        "cc",
-        "app",
-        "js",
-        "ts",
-        "rb",
-        "vi",
-        "java",
-        "doc",
-        "docs",
-        "bin",
-        "mp",
-        "ts",
-        "st",
-        "ms",
-        "ml",
-        "sc",
-    ]
-)
-_ONE_WORD_ENDINGS = frozenset(
-    [
-        "de",
-        "es",
-        "be",
-        "al",
-        "su",
-        "la",
-        "as",
-        "at",
-        "by",
-        "do",
-        "am",
-        "im",
-        "in",
-        "is",
-        "it",
-        "me",
-        "my",
-        "no",
-        "so",
-        "to",
-        "us",
-        "un",
-        "se",
-        "si",
-        "ve",
-    ]
-)
+_BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}\s)\s*"
+
+
+_PAGE = re.compile(rf"/[{ASCII}+@~]")
 
 
 class _WebEndings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -115,10 +54,10 @@ def _is_address(match: re.Match[str]) -> bool:
     ending, name = ending.lower(), match["name"]
     labels = name.split(".")
     path = path if path and len(path) > 2 else ""
-    if ending.startswith("xn--"):
+    if ending.startswith("xn--") or (path and _PAGE.match(path) and len(ending) <= 10 and ending.isascii()):
         return True
     if ending in sure:
-        if ending in _FILES | _ONE_WORD_ENDINGS and not path and len(labels) == 1:
+        if ending in _FILES | _SHORT_WORDS and not path and len(labels) == 1:
             return all(map(str.isalpha, name.split("-"))) and not all(map(is_word, name.split("-")))
         return len(name) > 1 or bool(path)
     if ending not in words:
@@ -128,12 +67,20 @@ def _is_address(match: re.Match[str]) -> bool:
     return len(labels) == 1 and len(name) >= 6 and name.islower() and name.isascii() and not is_word(name)
 
 
+def _is_spoken_address(match: re.Match[str]) -> bool:
+    """Whether words around a dot in words are an address: the ending is no word, or the name is none."""
+    ending, name = match["ending"].lower(), match["name"].lower()
+    if ending in _SURE_ENDINGS:
+        return name not in ("the", "a", "an", "el", "la", "der", "die", "das")
+    listed = ending in _load_endings()[0] | _load_endings()[1]
+    return listed and len(name) >= 4 and name.isascii() and not is_word(name)
+
+
 def _is_email(match: re.Match[str]) -> bool:
     """Whether what stands around an @ is an address: `f@ck` and `p@ss` are words with a letter hidden."""
-    found = match.group()
-    if not any(character.isalpha() for character in found):
+    if not any(map(str.isalpha, match.group())):
         return False
-    local, _, domain = found.rpartition("@")
+    local, _, domain = match.group().rpartition("@")
     return "." in domain or (len(local) > 2 and len(domain) > 2 and not is_word(f"{local}a{domain}"))
 
 
@@ -152,139 +99,137 @@ def _has_path(match: re.Match[str]) -> bool:
     return match["ending"].lower() in _load_endings()[0] | _load_endings()[1]
 
 
-_BRACKETED_AT = (
-    *(f"{word}{end}" for word in ("t", "t ", "@", "@ ", "a") for end in ")]}>*_-/|»\"'"),
-    *(f"{word}{end}" for word in _AT_NEEDLES for end in ("", " ")),
-)
-_BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{DOT}|\.)\s*{_CLOSE}+|\s{DOT}\s)\s*"
-EMAILS = (
-    make_pattern("@", r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*", _is_email),
-    make_pattern((" @", "@ "), rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_COMMON})(?!\w)", _is_spaced_email),
-    make_pattern((" @", "@ "), rf"{_LOCAL} ?@ ?(?:{PROVIDERS})(?!\w)(?:[ .,]+(?:{_COMMON})(?!\w))?"),
-    make_pattern(" @ ", r"(?<!\w)(?:[\w.] ){3,}@ (?:[\w] ){2,}\. ?(?:\w ?){2,3}(?!\w)"),
-    make_pattern("%40", r"[\w.+\-]+%40[\w.\-]+"),
-    make_pattern(
-        "at",
-        rf"{_LOCAL}\s+(?-i:AT)\s+[\w\-]+(?:\.[\w\-]+)*\.(?-i:{_COMMON})(?![{ASCII}])"
-        rf"|[a-z0-9.+]{{3,}}(?-i:AT)(?:{PROVIDERS})(?:\.|(?-i:DOT|dot))(?:{_COMMON})(?![{ASCII}])",
+_MAILS = (
+    make_finder(
+        r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
+        _is_email,
+        gate=r"[\w+%\-.]@[\w\-]|:\S+@\w",
+        precondition="@",
     ),
-    make_pattern(
-        _BRACKETED_AT,
-        rf"{_LOCAL}\s*{_OPEN}+\s*(?:{_AT}|@|a|ⓐ)\s*{_CLOSE}+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+",
+    make_finder(
+        rf"{_LOCAL}\s?@+\s?[\w\-]+\s?[.,]\s?(?:{_ENDINGS})(?!\w)",
+        _is_spaced_email,
+        gate=r"\w(?:\s@+\s?|@+\s)[\w\-]+\s?[.,]\s?\pL|\w@+[\w\-]+(?:\s[.,]|[.,]\s)\s?\pL",
+        precondition="@",
     ),
-    make_pattern(_BRACKETED_AT, rf"{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{PROVIDERS})(?!\w)"),
-    make_pattern(
-        tuple(f"{word} " for word in _DOT_NEEDLES),
-        rf"(?:[\w+\-]+\s+(?:{DOT}|underscore|dash|guion bajo|unterstrich|минус|подчеркивание)\s+)*{_LOCAL}\s+"
-        rf"{_AT}\s+[\w\-]+"
-        rf"(?:\s*{DOT}\s*[\w\-]+)*\s+{DOT}\s+(?:{_COMMON})(?![{ASCII}])",
+    make_finder(
+        rf"{_LOCAL} ?@ ?(?:{_PROVIDERS})(?!\w)(?:[ .,]+(?:{_ENDINGS})(?!\w))?"
+        r"|(?<!\w)(?:[\w.] ){3,}@ (?:[\w] ){2,}\. ?(?:\w ?){2,3}(?!\w)",
+        gate=rf"\w ?@ ?(?i:{_PROVIDERS})(?:\W|$)|\w @ \w ",
+        precondition="@",
     ),
-    make_pattern(
-        (*_AT_NEEDLES, "-at-", *"#★☆◎●*■□◆◇▲△"),
-        rf"[\w.+\-]{{3,}}\s*(?:{AT_WORDS}|-at-|[#★☆◎●*■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{DOT})\s*(?:"
-        rf"{_COMMON})(?![{ASCII}])",
+    make_finder(r"[\w.+\-]+%40[\w.\-]+", needles="%40"),
+    make_finder(
+        rf"{_LOCAL}\s+(?-i:AT)\s+[\w\-]+(?:\.[\w\-]+)*\.(?-i:{_ENDINGS})(?![{ASCII}])"
+        rf"|[a-z0-9.+]{{3,}}(?-i:AT)(?:{_PROVIDERS})(?:\.|(?-i:DOT|dot))(?:{_ENDINGS})(?![{ASCII}])",
+        gate=r"AT[a-z]|\sAT\s",
     ),
-    make_pattern(
-        tuple(split_list(_WORDS.providers)),
-        rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>\s+(?:{_AT}|@)\s+|\s*(?:{AT_WORDS})\s*|\s*[^\w\s.,;:!?/]{{1,4}}\s*|\s+)"
-        rf"(?:{PROVIDERS})\s*(?:[.,]|{DOT}|\s)\s*(?:{_COMMON})(?!\w)",
+    make_finder(
+        rf"{_LOCAL}\s*{_OPEN}+\s*(?:{_AT}|@|a|ⓐ)\s*{_CLOSE}+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+"
+        rf"|{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{_PROVIDERS})(?!\w)",
+        gate=rf"{_OPEN}\s*(?i:{_AT}|@|a)\s*{_CLOSE}",
+    ),
+    make_finder(
+        rf"(?:[\w+\-]+\s+(?:{_DOT}|underscore|dash|guion bajo|unterstrich|минус|подчеркивание)\s+)*{_LOCAL}\s+{_AT}\s+"
+        rf"[\w\-]+(?:\s*{_DOT}\s*[\w\-]+)*\s+{_DOT}\s+(?:{_ENDINGS})(?![{ASCII}])",
+        gate=rf"\s(?i:{_DOT}\s+(?:{_ENDINGS}))(?:$|[^{ASCII}])",
+    ),
+    make_finder(
+        rf"[\w.+\-]{{3,}}\s*(?:{_AT_WORDS}|-at-|[★☆◎●■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{_DOT})\s*"
+        rf"(?:{_ENDINGS})(?![{ASCII}])|{_LOCAL}\s*(?:{_AT_WORDS})\s*[\w\-]+(?:\.[\w\-]+)+",
+        gate=rf"(?:(?i:{_AT_WORDS}|-at-)|[★☆◎●■□◆◇▲△])\s*[\w\-]+(?:\.\pL|\s*(?i:{_DOT}))",
+    ),
+    make_finder(
+        rf"[\w.+\-]{{3,}}[#*][\w\-]+(?:\.[\w\-]+)*?\.(?:{_ENDINGS})(?![{ASCII}])",
+        gate=r"\w[#*]\w[\w.\-]*\.\pL",
+    ),
+    make_finder(
+        rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>\s+(?:{_AT}|@)\s+|\s*(?:{_AT_WORDS})\s*|\s*[^\w\s.,;:!?/]{{1,4}}\s*|\s+)"
+        rf"(?:{_PROVIDERS})\s*(?:[.,]|{_DOT}|\s)\s*(?:{_ENDINGS})(?!\w)",
         _names_mailbox,
+        gate=rf"(?i:{_PROVIDERS})\s*(?:[.,]|(?i:{_DOT})|\s)\s*(?i:{_ENDINGS})(?:$|[^\w])",
     ),
-    make_pattern(
-        tuple(split_list(_WORDS.providers)),
-        rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>)(?:\s+(?:at|arroba|ät)\s+|\s*(?:собака|골뱅이|艾特|アット(?:マーク)?)"
-        rf"\s*)(?:{PROVIDERS})(?!\w)",
+    make_finder(
+        rf"(?P<box>[\w.+\-]{{3,}})(?P<sign>)(?:\s+(?:at|arroba|ät)\s+|\s*(?:собака|골뱅이|艾特|アット(?:マーク)?)\s*)"
+        rf"(?:{_PROVIDERS})(?!\w)",
         _names_mailbox,
+        gate=rf"\w\s*(?i:{_AT})\s*(?i:{_PROVIDERS})",
     ),
-    make_pattern(_AT_NEEDLES, rf"{_LOCAL}\s*(?:{AT_WORDS})\s*[\w\-]+(?:\.[\w\-]+)+"),
-    make_pattern(
-        _MAIL_WORDS,
+    make_finder(
         rf"(?:e-?mail|{'|'.join(_MAIL_WORDS)})(?:\s+(?:me|is|ist|es|address|adresse))*\s*[:=是は]?\s*"
         rf"(?=[{LETTERS}.\-]*\d|[{LETTERS}\-]*[a-z][._][a-z])[a-z0-9][{LETTERS}.\-]{{3,}}[a-z0-9]",
+        needles=_MAIL_WORDS,
     ),
 )
-_NAME = r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z])"
-LINKS = (
-    make_pattern(
-        (":/", ": /", "[:]", "tel:", "sms:", "skype:", "callto:"),
+_WITH_PATH = "gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page"
+_LINKS = (
+    make_finder(
         r"(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
         rf"(?:{_REST}+|\S+)"
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
+        needles=(":/", ": /", "[:]", "tel:", "sms:", "skype:", "callto:"),
     ),
-    make_pattern(
-        "http",
+    make_finder(
         rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+"
         rf"(?:/{_REST}*)?",
+        needles="http",
     ),
-    make_pattern("www.", rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+"),
-    make_pattern(
-        ".",
-        rf"{_NAME}\."
+    make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+", needles="www."),
+    make_finder(
+        r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z])\."
         rf"(?P<ending>xn--[a-z0-9]+|[a-z]{{2,18}}(?![{LETTERS}\-])|[^\W\d_]{{2,18}})(?![A-Za-z0-9_\-])"
         rf"(?P<path>[:/?]{_REST}*)?",
         _is_address,
+        gate=r"\w\.\pL\pL",
     ),
-    make_pattern("/", rf"(?<![A-Za-z0-9_.@\-])[\w\-]+(?:\.[\w\-]+)*\.[a-z]{{2,10}}/[{ASCII}+@~]{_REST}+"),
-    make_pattern(
-        tuple(
-            f"{end}{slash}"
-            for end in [
-                "gg",
-                "me",
-                "ly",
-                "com",
-                "be",
-                "to",
-                "tv",
-                "ee",
-                "co",
-                "io",
-                "app",
-                "gl",
-                "cc",
-                "link",
-                "page",
-            ]
-            for slash in ("/", " /")
-        ),
-        r"(?<![\w.@\-])[\w\-]{1,20}(?: ?[.,·] ?| )(?P<ending>gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page)\s?/\s?"
-        rf"(?=[+@]?[{ASCII}])(?:{_REST}+)",
+    make_finder(
+        rf"(?<![\w.@\-])[\w\-]{{1,20}}(?: ?[.,·] ?| )(?P<ending>{_WITH_PATH})\s?/\s?(?=[+@]?[{ASCII}])(?:{_REST}+)",
         _has_path,
+        gate=rf"\w(?: [.,·] ?|[,·] ?|[.] | )(?i:{_WITH_PATH})\s?/|\w\.(?i:{_WITH_PATH})\s/",
     ),
-    make_pattern(
-        (*_DOT_NEEDLES, "(.", "[.", "( .", "[ .", "{."),
-        rf"[\w\-]+\s*[\[({{<]\s*(?:{DOT}|\.)\s*[\])}}>]\s*[a-z]{{2,}}(?:/\S*)?",
+    make_finder(
+        rf"[\w\-]+\s*[\[({{<]\s*(?:{_DOT}|\.)\s*[\])}}>]\s*[a-z]{{2,}}(?:/\S*)?",
+        gate=rf"[\[({{<]\s*(?i:{_DOT}|\.)\s*[\])}}>]",
     ),
-    make_pattern(
-        tuple(f"{word} " for word in _DOT_NEEDLES),
-        r"[\w\-]{4,}\s+punkt\s+de(?!\w)|"
-        rf"(?<![\w\-])(?!(?:the|a|an|el|la|der|die|das)\s)[\w\-]+\s+{DOT}\s+(?:{_SPOKEN})(?!\w)(?:\s*(?:/|slash)"
-        rf"\s*\S+)?",
+    make_finder(
+        rf"(?<![{LETTERS}\-])(?:www\s*(?:{_DOT}|\s)\s*)?(?P<name>[{LETTERS}\-]+?)(?:\s+{_DOT}\s+|\s?(?:点|點|점|ドット|どっと)\s?)"
+        r"(?P<ending>[^\W\d_]{2,10}?)(?![A-Za-z0-9_\u00c0-\u04ff])(?:\s*(?:/|slash)\s*\S+)?",
+        _is_spoken_address,
+        gate=rf"\w(?i:\s{_DOT}\s|\s?(?:点|點|점|ドット|どっと)\s?)\pL\pL",
     ),
-    make_pattern(
-        ("点", "點", "점", "ドット", "どっと"),
-        rf"[a-z0-9\-]{{3,}}\s?(?:点|點|점|ドット|どっと)\s?(?:{_SPOKEN}|コム)(?![a-z])",
-    ),
-    make_pattern(
-        tuple(f"{sign}{end}" for sign in "•·,*。" for end in ("com", "net", "org", "ru")),
+    make_finder(
         r"[\w\-]{4,}(?:[•·*](?:com|net|org|ru)(?!\w)|,(?:com|net|org|ru)(?=$|[/)!\s]))(?:/\S*)?",
+        gate=r"\w[•·*,](?i:com|net|org|ru)(?:$|\W)",
     ),
-    make_pattern(
-        "www", r"(?<!\w)w ?w ?w[ .,]+[\w\-]{3,}(?:[ .,]+|\s?dot\s)(?:com|net|org|de|ru|es|info|io)(?!\w)"
+    make_finder(
+        r"(?<!\w)w ?w ?w[ .,]+[\w\-]{3,}(?:[ .,]+|\s?dot\s)(?P<ending>[a-z]{2,6})(?!\w)",
+        _has_path,
+        gate=r"(?i:w ?w ?w)[ .,]",
     ),
-    make_pattern(
-        (" .", " ,", ". "),
-        r"(?<!\w)[\w\-]{4,}(?: ?\. ?| , )(?:com|net|org|ru)(?!\w|\.\w)(?:/\S*)?",
+    make_finder(
+        rf"(?<!\w)(?P<name>[\w\-]{{4,}})(?: \. ?|\. | , )(?P<ending>com|net|org|ru)(?![{ASCII}]|\.\w)(?:/{_REST}*)?"
+        r"|(?<![\w.])(?P<unknown>[a-z0-9\-]{4,}) \. ?(?P<other>[a-z]{2,5})(?=$|\s*[^\w\s.])",
+        lambda match: match["name"] is not None or _is_unknown_address(match["unknown"], match["other"]),
+        gate=r"\w(?: \. ?|\. | , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.])",
     ),
-    make_pattern(
-        ".",
-        rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)(?![{ASCII}.]\w|["
-        rf"{ASCII}])(?::\d+)?(?:/{_REST}*)?",
+    make_finder(
+        rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+        rf"(?![{ASCII}.]\w|[{ASCII}])(?::\d+)?(?:/{_REST}*)?",
+        precondition=TWO_DIGITS,
+        gate=r"(?:\d\.\d+){2}|(?:\d\.){3}",
     ),
-    make_pattern(
-        ":",
-        rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}(?::[0-9a-f]{{"
-        rf"1,4}}){{1,5}}"
-        rf"|[0-9a-f]{{1,4}}:(?::[0-9a-f]{{1,4}}){{3,6}})(?![{ASCII}:])",
+    make_finder(
+        rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}"
+        rf"(?::[0-9a-f]{{1,4}}){{1,5}}|[0-9a-f]{{1,4}}:(?::[0-9a-f]{{1,4}}){{3,6}})(?![{ASCII}:])",
+        precondition=TWO_DIGITS,
+        gate=r"(?i:[0-9a-f]:[0-9a-f:]{4})",
     ),
 )
+
+
+def _is_unknown_address(name: str, ending: str) -> bool:
+    """Whether `name . lol` is an address: the name is no word and the ending is one of addresses."""
+    return ending in _load_endings()[0] | _load_endings()[1] and not is_word(name) and not name.isdigit()
+
+
+FINDERS = (*_LINKS, *_MAILS)

@@ -1,16 +1,20 @@
-"""Words that tell personal data from other text: `word_lists.yaml`, and the dictionaries of pyspellchecker.
+"""Words that tell personal data from other text: `word_lists.yaml`, dictionaries, and lists of names.
 
-A handle is often no word. Dictionaries of four languages (160,000 English words, and German, Spanish and Russian) are
-loaded when the first doubtful word is met.
+A handle is often no word: the dictionaries of pyspellchecker have 160,000 English words, and German, Spanish and
+Russian
+ones. A word with a capital may be a name: the lists of mimesis have 18,000 first names and family names of some thirty
+languages. Both are loaded when the first doubtful word is met, and kept as hashes, in a twentieth of the memory.
 """
 
 from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Collection
+import unicodedata
+from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 
 import msgspec
 import numpy as np
@@ -24,74 +28,115 @@ _REPEATED = re.compile(r"(.)\1{2,}")
 _ENDINGS = ("'s", "’s", "s", "n't")
 
 
-class WordLists(Struct, frozen=True, forbid_unknown_fields=True):
-    """The lists of the file, each separated by spaces."""
-
-    services: str
-    games: str
-    short: str
-    tiny: str
-    glue: str
-    at_words: str
-    dot_words: str
-    providers: str
-    phone_words: str
-    counted: str
-    figures: str
-    slang: str
-    numbered: str
-    given_names: str
-
-
 @cache
-def read_word_lists() -> WordLists:
-    """The bundled lists."""
+def _read_lists() -> dict[str, str]:
     content = (files("vivant.build.mimic.ingestion") / "word_lists.yaml").read_text(encoding="utf-8")
-    return msgspec.yaml.decode(content, type=WordLists)
+    return msgspec.yaml.decode(content, type=dict[str, str])
 
 
-def split_list(text: str) -> list[str]:
-    """The entries of a list."""
-    return [word.replace("_", " ") for word in text.split()]
+def read_words(*names: str) -> list[str]:
+    """The entries of some of the bundled lists."""
+    return [word.replace("_", " ") for name in names for word in _read_lists()[name].split()]
 
 
-def join_words(*lists: str) -> str:
+def join_words(*names: str) -> str:
     """The entries of lists as alternatives of a pattern, the longest first, each character meant literally."""
-    words = {word for text in lists for word in split_list(text)}
-    return "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
+    return "|".join(map(re.escape, sorted(set(read_words(*names)), key=lambda word: (-len(word), word))))
+
+
+def _find_package(name: str, purpose: str) -> Traversable:
+    try:
+        return files(name)
+    except ModuleNotFoundError as error:
+        package = {"spellchecker": "pyspellchecker"}.get(name, name)
+        raise UsageError(f"{purpose} with the package {package}: pip install 'vivant[pipeline]'") from error
 
 
 @cache
 def _load_dictionary() -> NDArray[np.int64]:
-    """Hashes of all words, in order: a twentieth of the memory of the words themselves."""
-    try:
-        folder = files("spellchecker") / "resources"
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            "Handles are told from words with the package pyspellchecker: pip install 'vivant[pipeline]'"
-        ) from error
-    hashes = [_hash_words(split_list(read_word_lists().slang))]
+    folder = _find_package("spellchecker", "Handles are told from words") / "resources"
+    hashes = [_hash_words(read_words("slang"))]
     for language in _LANGUAGES:
         content = gzip.decompress((folder / f"{language}.json.gz").read_bytes())
         hashes.append(_hash_words(msgspec.json.decode(content, type=dict[str, int])))
     return np.unique(np.concatenate(hashes))
 
 
+class _Person(Struct, frozen=True):
+    """What is read of a language's file: lists, or lists by gender."""
+
+    names: list[str] | dict[str, list[str]] = []
+    surnames: list[str] | dict[str, list[str]] = []
+
+
+@cache
+def _load_people() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """First names and family names of all languages, in lower case without accents."""
+    first, last = set(map(_simplify, read_words("given_names"))), set[str]()
+    for language in _iter_languages():
+        person = msgspec.json.decode((language / "person.json").read_bytes(), type=_Person)
+        first.update(map(_simplify, _flatten(person.names)))
+        last.update(map(_simplify, _flatten(person.surnames)))
+    first -= set(read_words("no_names"))
+    return np.sort(_hash_words(first)), np.sort(_hash_words(last))
+
+
+@cache
+def load_surnames(language: str) -> frozenset[str]:
+    """Family names of one language, as they are written."""
+    folder = _find_package("mimesis", "Names are told from words") / "datasets" / language
+    person = msgspec.json.decode((folder / "person.json").read_bytes(), type=_Person)
+    return frozenset(_flatten(person.surnames))
+
+
+def _iter_languages() -> Iterator[Traversable]:
+    folder = _find_package("mimesis", "Names are told from words") / "datasets"
+    for language in folder.iterdir():
+        if (language / "person.json").is_file():
+            yield language
+
+
+def _flatten(names: list[str] | dict[str, list[str]]) -> list[str]:
+    return names if isinstance(names, list) else [name for group in names.values() for name in group]
+
+
+def _simplify(word: str) -> str:
+    lower = word.casefold()
+    if lower.isascii():
+        return lower
+    return "".join(c for c in unicodedata.normalize("NFD", lower) if not unicodedata.combining(c))
+
+
+@cache
+def _load_given_names() -> frozenset[str]:
+    return frozenset(read_words("given_names"))
+
+
 def _hash_words(words: Collection[str]) -> NDArray[np.int64]:
     return np.fromiter(map(hash, words), np.int64, len(words))
 
 
-@lru_cache(10_000)
-def _is_listed(word: str) -> bool:
-    words, key = _load_dictionary(), hash(word)
+def _is_in(words: NDArray[np.int64], word: str) -> bool:
+    key = hash(word)
     index = int(np.searchsorted(words, key))
     return index < len(words) and int(words[index]) == key
 
 
-@cache
-def load_given_names() -> frozenset[str]:
-    """First names that are seldom anything else."""
-    return frozenset(split_list(read_word_lists().given_names))
+@lru_cache(10_000)
+def _is_listed(word: str) -> bool:
+    return _is_in(_load_dictionary(), word)
+
+
+@lru_cache(10_000)
+def is_given_name(word: str) -> bool:
+    """Whether a word is somewhere a first name, in any letter case; where no cue is near, see `is_ordinary`."""
+    return _is_in(_load_people()[0], _simplify(word))
+
+
+@lru_cache(10_000)
+def is_surname(word: str) -> bool:
+    """Whether a word is somebody's family name, in any letter case; many are words as well."""
+    return _is_in(_load_people()[1], _simplify(word))
 
 
 def is_word(text: str) -> bool:
@@ -109,5 +154,5 @@ def is_word(text: str) -> bool:
 
 
 def is_ordinary(text: str) -> bool:
-    """Whether a word is one that texts use without meaning a person."""
-    return text.casefold() not in load_given_names() and is_word(text)
+    """Whether a word is one that texts use without meaning a person, even where it can be a name."""
+    return is_word(text) and text.casefold() not in _load_given_names()
