@@ -8,21 +8,20 @@ from typing import NamedTuple
 
 from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI
 from vivant.build.mimic.ingestion.text_forms import fold_text
-from vivant.build.mimic.ingestion.word_lists import split_list
 
 HANDLE = re.compile(r"@?([A-Za-z0-9_]{4,60})")
 AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
 """Signs around a word that are none of it."""
-RUSSIAN_ENDINGS = split_list("о а у ом ем ём е ы и ой ей ою ю я ам ами ах ов ев ям ями ях ь й ин ина ину")
+RUSSIAN_ENDINGS = "о а у ом ем ём е ы и ой ей ою ю я ам ами ах ов ев ям ями ях ь й ин ина ину".split()
 _LOST, _RESTORED = "аяйьеоыи", ("", *"аяйьоеыи")
 """Letters that a Russian name loses before an ending."""
-_HONORIFICS = split_list(
-    "さん ちゃん くん 君 様 さま 先生 氏 たん 先輩 老师 老師 哥 姐 大哥 大佬 同学 小姐 女士 님 씨"
+_HONORIFICS = (
+    "さん ちゃん くん 君 様 さま 先生 氏 たん 先輩 老师 老師 哥 姐 大哥 大佬 同学 小姐 女士 님 씨".split()
 )
-_OFFICES = split_list(
+_OFFICES = (
     "official officiel oficial offiziell tv channel canal kanal music vlog vlogs gaming games yt hd shorts ch ch. "
     "канал официальный официально 频道 官方 チャンネル 公式 ちゃんねる"
-)
+).split()
 """What the name of a channel may end with."""
 _PLACEHOLDERS = {"deleted user", "user deleted", "unknown user", "private user", "[deleted]"}
 _SHORTEST_NAME, _SHORTEST_PAIR, _LONGEST_NAME = 4, 7, 60
