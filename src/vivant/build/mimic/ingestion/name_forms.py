@@ -8,20 +8,16 @@ from typing import NamedTuple
 
 from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI
 from vivant.build.mimic.ingestion.text_forms import fold_text
+from vivant.build.mimic.ingestion.word_lists import read_words
 
 HANDLE = re.compile(r"@?([A-Za-z0-9_]{4,60})")
 AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
 """Signs around a word that are none of it."""
-RUSSIAN_ENDINGS = "о а у ом ем ём е ы и ой ей ою ю я ам ами ах ов ев ям ями ях ь й ин ина ину".split()
+RUSSIAN_ENDINGS = read_words("russian_endings")
 _LOST, _RESTORED = "аяйьеоыи", ("", *"аяйьоеыи")
 """Letters that a Russian name loses before an ending."""
-_HONORIFICS = (
-    "さん ちゃん くん 君 様 さま 先生 氏 たん 先輩 老师 老師 哥 姐 大哥 大佬 同学 小姐 女士 님 씨".split()
-)
-_OFFICES = (
-    "official officiel oficial offiziell tv channel canal kanal music vlog vlogs gaming games yt hd shorts ch ch. "
-    "канал официальный официально 频道 官方 チャンネル 公式 ちゃんねる"
-).split()
+_HONORIFICS = read_words("honorifics")
+_OFFICES = read_words("channel_endings")
 """What the name of a channel may end with."""
 _PLACEHOLDERS = {"deleted user", "user deleted", "unknown user", "private user", "[deleted]"}
 _SHORTEST_NAME, _SHORTEST_PAIR, _LONGEST_NAME = 4, 7, 60
