@@ -82,7 +82,7 @@ def _list_needles() -> dict[str, list[int]]:
 
 
 @cache
-def _list_gates() -> list[_Gate]:
+def list_gates() -> list[_Gate]:
     """All gates, those with the same precondition behind each other."""
     groups: dict[str, list[int]] = {}
     for index, finder in enumerate(FINDERS):
@@ -100,7 +100,7 @@ def _match_gates(texts: pl.Series) -> Iterator[tuple[_Gate, pl.Series]]:
     """Each gate and the rows of the texts that pass it."""
     rows = some = None
     precondition = None
-    for gate in _list_gates():
+    for gate in list_gates():
         if gate.precondition != precondition:
             precondition = gate.precondition
             rows = texts.str.contains(precondition).arg_true() if precondition else None

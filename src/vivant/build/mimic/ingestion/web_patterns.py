@@ -176,7 +176,7 @@ _LINKS = (
     ),
     make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+", needles="www."),
     make_finder(
-        r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z])\."
+        r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z]\.[\w\-]{2,}(?=\.[a-z]{2,10}/)|[a-z])\."
         rf"(?P<ending>xn--[a-z0-9]+|[a-z]{{2,18}}(?![{LETTERS}\-])|[^\W\d_]{{2,18}})(?![A-Za-z0-9_\-])"
         rf"(?P<path>[:/?]{_REST}*)?",
         _is_address,
