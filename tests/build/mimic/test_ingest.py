@@ -313,8 +313,6 @@ def test_a_large_file_is_read_piece_by_piece_with_the_same_result(tmp_path: Path
     found = []
     for name, large in (("whole", 1 << 30), ("pieces", 1000)):
         folder = tmp_path / name
-        for kind in ("videos", "comments", "parts"):
-            (folder / kind).mkdir(parents=True)
         writer = RecordWriter(folder, "0", Anonymiser(b"s" * 32), batch=1000)
         ingest_info(str(path), str(tmp_path / "crawl"), writer, SourceDefaults(), large=large)
         report = writer.close()

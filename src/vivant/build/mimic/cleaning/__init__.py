@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -74,7 +73,9 @@ def clean(
         _check_address(address)
     rules_file = Path(settings.clean.rules) if settings.clean.rules else None
     inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
-    with begin_step(work, "clean", inputs, settings.clean, version=2, resume=True, force=force) as step:
+    with begin_step(
+        work, "clean", inputs, settings.clean, version=2, resume=True, scratch=(DEALT, LEFT), force=force
+    ) as step:
         if not step.done:
             _clean(step, settings, read_rules(rules_file), progress, ray, store, media)
     return step
@@ -221,8 +222,6 @@ def _finish(
     why: Counter[str] = Counter()
     for left_out in (*(report.left for report in partitioned), *(report.left for report in cleaned)):
         why.update(left_out)
-    shutil.rmtree(step.folder / DEALT)
-    shutil.rmtree(step.folder / LEFT)
     kept = int(videos.kept.sum())
     step.count("videos", into=len(videos.reason), out=kept, why=Counter(str(r) for r in videos.reason if r))
     step.count("comments", into=total, out=sum(report.kept for report in cleaned), why=why)
