@@ -76,6 +76,7 @@ def ingest(
     named = {
         "ingest": msgspec.to_builtins(settings.ingest),
         "salt": digest(salt.hex())[:8],
+        "media": str(root),
     }
     with begin_step(
         work, "ingest", sources, named, version=_VERSION, resume=True, scratch=(PARTS,), force=force
