@@ -78,7 +78,14 @@ def clean(
     ) as step:
         if not step.done:
             _clean(step, settings, read_rules(rules_file), progress, ray, store, media)
+    if store and not step.kept:  # an interrupted run needs the parts
+        _open_store(step, store).remove()
     return step
+
+
+def _open_store(step: BuildStep, address: str) -> PartStore:
+    """The step's folder in object storage, named by its fingerprint: parts of another crawl are never taken for its."""
+    return PartStore(join_location(address, f"clean-{step.record.fingerprint[:16]}"))
 
 
 def _check_address(address: str) -> None:
@@ -100,8 +107,7 @@ def _clean(
         (folder / name).mkdir(exist_ok=True)
     store, comments = PartStore(str(folder)), PartStore(str(source))
     if address:
-        # The fingerprint is in the name: parts of another crawl or of other settings are never taken for these.
-        store = comments = PartStore(join_location(address, f"clean-{step.record.fingerprint[:16]}"))
+        store = comments = _open_store(step, address)
         store.check()
         for file in sorted((source / "comments").glob("*.parquet")):
             store.push(file, f"{INGESTED}/{file.name}")
@@ -132,8 +138,6 @@ def _clean(
     if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
     _finish(step, videos, total, partitioned, cleaned, settings)
-    if address:
-        store.remove()
 
 
 def _check_files(
