@@ -16,7 +16,7 @@ from vivant.build.mimic.ingestion.privacy import Anonymiser, read_salt, remove_n
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
-from vivant.build.mimic.steps import StepError
+from vivant.build.mimic.steps import StepError, begin_step
 from vivant.build.mimic.world import TRUTH, WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
 from vivant.core.errors import UsageError
@@ -290,6 +290,32 @@ def test_the_same_again_is_kept_and_a_new_file_is_seen(tmp_path: Path) -> None:
     assert not ingest(tmp_path / "work", [tmp_path / "crawl"], other).kept
 
 
+def test_another_folder_of_media_is_seen(tmp_path: Path) -> None:
+    put(tmp_path / "crawl", "x", info())
+    (tmp_path / "crawl" / "x.mp4").write_bytes(b"video")
+    ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
+    assert ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE, media=tmp_path / "crawl").kept
+    ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE, media=tmp_path)
+    assert table(tmp_path / "work", "videos")["file"].to_list() == ["crawl/x.mp4"]
+    assert media_root(tmp_path / "work") == tmp_path
+
+
+def test_what_an_older_version_wrote_is_done_again_and_so_is_what_follows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run() -> list[bool]:
+        taken = ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
+        with begin_step(tmp_path / "work", "later", ["ingest"], {}) as later:
+            pass
+        return [taken.kept, later.kept]
+
+    put(tmp_path / "crawl", "x", info())
+    with monkeypatch.context() as patched:
+        patched.setattr("vivant.build.mimic.ingestion._VERSION", 1)
+        assert [run(), run()] == [[False, False], [True, True]]
+    assert [run(), run()] == [[False, False], [True, True]]
+
+
 def test_a_video_crawled_twice_stays_once_with_all_its_comments(tmp_path: Path) -> None:
     put(tmp_path / "crawl" / "monday", "x", info())
     later = [{"id": "c2", "text": "yes", "like_count": 0}, {"id": "c3", "text": "later", "like_count": 1}]
@@ -313,8 +339,6 @@ def test_a_large_file_is_read_piece_by_piece_with_the_same_result(tmp_path: Path
     found = []
     for name, large in (("whole", 1 << 30), ("pieces", 1000)):
         folder = tmp_path / name
-        for kind in ("videos", "comments", "parts"):
-            (folder / kind).mkdir(parents=True)
         writer = RecordWriter(folder, "0", Anonymiser(b"s" * 32), batch=1000)
         ingest_info(str(path), str(tmp_path / "crawl"), writer, SourceDefaults(), large=large)
         report = writer.close()

@@ -80,10 +80,10 @@ def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> Non
     written: list[bytes] = []
     for workers in (1, 3):
         folder = tmp_path / f"{workers}" / "ingest"
-        for name in ("videos", "comments", "parts"):
-            (folder / name).mkdir(parents=True)
+        for name in ("videos", "comments"):
+            (folder / "parts" / name).mkdir(parents=True)
         video = dict.fromkeys(VIDEOS.names) | {"ref": "youtube/v", "id": "v", "platform": "youtube"}
-        pq.write_table(pa.Table.from_pylist([video], VIDEOS), folder / "videos" / "part.parquet")
+        pq.write_table(pa.Table.from_pylist([video], VIDEOS), folder / "parts" / "videos" / "0.parquet")
         for part in range(workers):
             rows = range(part, number, workers)
             columns = [
@@ -94,7 +94,7 @@ def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> Non
                 pa.array(rows, pa.timestamp("us")),
                 [""] * len(rows),
             ]
-            pq.write_table(pa.table(columns, COMMENTS), folder / "comments" / f"{part}.parquet")
+            pq.write_table(pa.table(columns, COMMENTS), folder / "parts" / "comments" / f"{part}.parquet")
         report = IngestReport(videos=1, videos_in=1, comments=number, comments_in=number)
         consolidate(folder, [report], memory="1GB", workers=workers)
         written.append((folder / "comments" / "settled.parquet").read_bytes())

@@ -1,4 +1,4 @@
-"""A clean with its parts in object storage that is killed goes on where it was, and ends with the same bytes."""
+"""Steps that are killed go on where they were, also with parts in object storage, and end with the same bytes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import vivant.build.mimic.cleaning as cleaning
 from tests.support.object_storage import serve_objects
@@ -54,3 +57,35 @@ def test_a_killed_clean_in_storage_goes_on(tmp_path: Path) -> None:
             "parts are gone at the end"
         )
     assert _files(killed / "clean") == _files(whole / "clean")
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        "ingestion.consolidation._sort_comments",
+        "ingestion.consolidation._write_quarantine",
+        "steps.write_atomic",
+        "steps.remove",
+        "steps._put_in_place",
+    ],
+)
+def test_an_ingest_killed_at_its_end_gives_the_same_when_it_goes_on(
+    point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*arguments: Any) -> None:
+        if point == "steps.remove":  # in the midst of it
+            next(arguments[0].rglob("*.parquet")).unlink()
+        raise KeyboardInterrupt
+
+    crawl, work = tmp_path / "crawl", tmp_path / "work"
+    for copy in ("monday", "tuesday"):  # each video and comment twice
+        write_crawl(crawl / copy, WorldPlan(videos=6, comments=60, seed=5))
+    ingest(work, [crawl], ALONE)
+    whole = _files(work)
+    shutil.rmtree(work / "ingest")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(f"vivant.build.mimic.{point}", die)
+        ingest(work, [crawl], ALONE)
+    assert not (work / "ingest").exists()
+    ingest(work, [crawl], ALONE)
+    assert _files(work) == whole

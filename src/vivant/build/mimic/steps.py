@@ -24,7 +24,7 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.core.errors import VivantError
-from vivant.core.files import lock_file
+from vivant.core.files import lock_file, remove, write_atomic
 from vivant.core.table import Cell, Table
 from vivant.runs.settings import digest
 
@@ -79,7 +79,9 @@ class StepRecord(Struct, frozen=True, kw_only=True):
 class BuildStep:
     """One step at work. `folder` is where it writes; `done` says that there is nothing to do."""
 
-    def __init__(self, work: Path, record: StepRecord, *, done: bool, resumed: bool) -> None:
+    def __init__(
+        self, work: Path, record: StepRecord, *, done: bool, resumed: bool, scratch: Sequence[str] = ()
+    ) -> None:
         self.work = work
         self.name = record.step
         self.record = record
@@ -91,6 +93,7 @@ class BuildStep:
         self.folder = work / record.step if done else _part(work, record.step)
         self._counts: list[StepCount] = []
         self._notes: list[str] = []
+        self._scratch = scratch
 
     def count(
         self,
@@ -119,15 +122,10 @@ class BuildStep:
         self.record = msgspec.structs.replace(
             self.record, counts=tuple(self._counts), notes=tuple(self._notes)
         )
-        (self.folder / _BEGUN).unlink(missing_ok=True)
         encoded = msgspec.json.format(msgspec.json.encode(self.record), indent=1)
-        (self.folder / RECORD).write_bytes(encoded + b"\n")
-        target, old = self.work / self.name, _old(self.work, self.name)
-        if target.exists():
-            target.rename(old)
-        self.folder.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
-        self.folder = target
+        write_atomic(self.folder / RECORD, encoded + b"\n")
+        # From here on the step is done; a run that is killed now finds it so.
+        self.folder = _put_in_place(self.work, self.name, self._scratch)
         self.done = True
 
 
@@ -140,12 +138,14 @@ def begin_step(
     *,
     version: int = 1,
     resume: bool = False,
+    scratch: Sequence[str] = (),
     force: bool = False,
 ) -> Iterator[BuildStep]:
     """Begin a step. `inputs` are names of steps (which must be done) and files or folders of the user's.
 
     `version` is raised when the step's code would write something else from the same. With `resume`, the
-    files of an interrupted run of the same fingerprint are kept; without, they are deleted.
+    files of an interrupted run of the same fingerprint are kept; without, they are deleted. `scratch` names folders
+    inside the step's own that are deleted when the rest is whole, and not before: an interrupted run needs them.
     """
     try:
         if not work.exists():  # a name mistyped leaves nothing behind
@@ -154,7 +154,7 @@ def begin_step(
         work.mkdir(parents=True, exist_ok=True)
         busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
         with lock_file(work / f".{name}.lock", busy):
-            yield from _run_step(work, name, inputs, parameters, version, resume, force)
+            yield from _run_step(work, name, inputs, parameters, version, resume, scratch, force)
     except StepError:
         raise
     except VivantError as error:
@@ -171,6 +171,7 @@ def _run_step(
     parameters: Struct | Mapping[str, Any],
     version: int,
     resume: bool,
+    scratch: Sequence[str],
     force: bool,
 ) -> Iterator[BuildStep]:
     old, part, target = _old(work, name), _part(work, name), work / name
@@ -179,6 +180,8 @@ def _run_step(
             shutil.rmtree(old)
         else:
             old.rename(target)
+    if (part / RECORD).is_file():  # killed on the way to its place
+        _put_in_place(work, name, scratch)
     fingerprints = {_input_name(source): _fingerprint(work, name, source) for source in inputs}
     values = msgspec.to_builtins(parameters)
     fingerprint = digest([name, version, fingerprints, values])
@@ -192,10 +195,22 @@ def _run_step(
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         (part / _BEGUN).write_text(fingerprint, encoding="ascii")
-    step = BuildStep(work, fresh, done=False, resumed=resumed)
+    step = BuildStep(work, fresh, done=False, resumed=resumed, scratch=scratch)
     yield step
     if not step.done:
         step.commit()
+
+
+def _put_in_place(work: Path, name: str, scratch: Sequence[str]) -> Path:
+    """Make a step's folder whose record is written the one that others read. It can be done again at any point."""
+    old, part, target = _old(work, name), _part(work, name), work / name
+    for leftover in (*scratch, _BEGUN):
+        remove(part / leftover)
+    if target.exists():
+        target.rename(old)
+    part.rename(target)
+    shutil.rmtree(old, ignore_errors=True)
+    return target
 
 
 def read_record(work: Path, name: str) -> StepRecord:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import shutil
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
@@ -74,10 +73,19 @@ def clean(
         _check_address(address)
     rules_file = Path(settings.clean.rules) if settings.clean.rules else None
     inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
-    with begin_step(work, "clean", inputs, settings.clean, version=2, resume=True, force=force) as step:
+    with begin_step(
+        work, "clean", inputs, settings.clean, version=2, resume=True, scratch=(DEALT, LEFT), force=force
+    ) as step:
         if not step.done:
             _clean(step, settings, read_rules(rules_file), progress, ray, store, media)
+    if store and not step.kept:  # an interrupted run needs the parts
+        _open_store(step, store).remove()
     return step
+
+
+def _open_store(step: BuildStep, address: str) -> PartStore:
+    """The step's folder in object storage, named by its fingerprint: parts of another crawl are never taken for its."""
+    return PartStore(join_location(address, f"clean-{step.record.fingerprint[:16]}"))
 
 
 def _check_address(address: str) -> None:
@@ -100,8 +108,7 @@ def _clean(
         (folder / name).mkdir(exist_ok=True)
     store, comments = PartStore(str(folder)), PartStore(str(source))
     if address:
-        # The fingerprint is in the name: parts of another crawl or of other settings are never taken for these.
-        store = comments = PartStore(join_location(address, f"clean-{step.record.fingerprint[:16]}"))
+        store = comments = _open_store(step, address)
         store.check()
         for file in sorted((source / "comments").glob("*.parquet")):
             store.push(file, f"{INGESTED}/{file.name}")
@@ -132,8 +139,6 @@ def _clean(
     if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
     _finish(step, videos, total, partitioned, cleaned, settings)
-    if address:
-        store.remove()
 
 
 def _check_files(
@@ -222,8 +227,6 @@ def _finish(
     why: Counter[str] = Counter()
     for left_out in (*(report.left for report in partitioned), *(report.left for report in cleaned)):
         why.update(left_out)
-    shutil.rmtree(step.folder / DEALT)
-    shutil.rmtree(step.folder / LEFT)
     kept = int(videos.kept.sum())
     step.count("videos", into=len(videos.reason), out=kept, why=Counter(str(r) for r in videos.reason if r))
     step.count("comments", into=total, out=sum(report.kept for report in cleaned), why=why)

@@ -22,7 +22,7 @@ from vivant.build.mimic.ingestion.source_files import (
 )
 from vivant.build.mimic.ingestion.tables import NOT_READ, ingest_tables
 from vivant.build.mimic.ingestion.values import VideoRow
-from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter, write_missing_tables
+from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, RecordWriter, write_missing_tables
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import BuildStep, StepError, begin_step
@@ -73,18 +73,24 @@ def ingest(
     _check_sources(sources)
     work.mkdir(parents=True, exist_ok=True)
     salt = read_salt(work)
-    named = {"ingest": msgspec.to_builtins(settings.ingest), "salt": digest(salt.hex())[:8]}
-    with begin_step(work, "ingest", list(sources), named, version=_VERSION, resume=True, force=force) as step:
+    root = (media or _common_folder(sources)).resolve()
+    named = {
+        "ingest": msgspec.to_builtins(settings.ingest),
+        "salt": digest(salt.hex())[:8],
+        "media": str(root),
+    }
+    with begin_step(
+        work, "ingest", sources, named, version=_VERSION, resume=True, scratch=(PARTS,), force=force
+    ) as step:
         if step.done:
             return step
-        root = (media or _common_folder(sources)).resolve()
-        for name in ("videos", "comments", "parts"):
-            (step.folder / name).mkdir(exist_ok=True)
         # A whole path: processes of a cluster work in folders of their own.
-        tasks = list(_list_parts(step.folder.resolve(), step.work, sources, root, salt, settings.ingest))
+        parts = (step.folder / PARTS).resolve()
+        parts.mkdir(exist_ok=True)
+        tasks = list(_list_parts(parts, step.work, sources, root, salt, settings.ingest))
         if not tasks:
             raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
-        reports = _run_parts(tasks, step.folder, settings.workers, progress, ray)
+        reports = _run_parts(tasks, parts, settings.workers, progress, ray)
         _finish(step, reports, sources, root, settings)
     return step
 
@@ -105,8 +111,6 @@ def sample_sources(
     """
     _check_sources(sources)
     root = (media or _common_folder(sources)).resolve()
-    for name in ("videos", "comments", "parts"):
-        (folder / name).mkdir()
     tasks = list(_list_parts(folder, work or folder, sources, root, b"sample" * 4, settings.ingest))
     infos = [(task, file) for task in tasks for file in task.files if task.kind == "info"]
     others = [(task, file) for task in tasks for file in task.files if task.kind != "info"]
@@ -168,8 +172,6 @@ def _finish(
     root: Path,
     settings: PipelineSettings,
 ) -> None:
-    import shutil
-
     from vivant.build.mimic.ingestion.consolidation import consolidate
     from vivant.build.mimic.ingestion.datasheet import write_datasheet
 
@@ -182,7 +184,6 @@ def _finish(
     )
     write_datasheet(step.folder, report, sources, settings.ingest, settings.memory, settings.workers)
     (step.folder / MEDIA).write_text(f"{root}\n", encoding="utf-8")
-    shutil.rmtree(step.folder / "parts")
     step.count("videos", into=report.videos_in, out=report.videos, why=report.left)
     step.count("comments", into=report.comments_in, out=report.comments, why=report.left_comments)
     if report.mended:
@@ -256,7 +257,7 @@ def _run_parts(
     total = sum(len(task.files) for task in tasks)
     reports_by_name: dict[str, IngestReport] = {}
     for task in tasks:
-        before = folder / "parts" / f"{task.name}.json"
+        before = folder / f"{task.name}.json"
         if before.is_file():
             reports_by_name[task.name] = msgspec.json.decode(before.read_bytes(), type=IngestReport)
     remaining = [task for task in tasks if task.name not in reports_by_name]
@@ -289,7 +290,7 @@ def _read_files(task: _Task, writer: RecordWriter) -> None:
     elif task.kind == "table":
         ingest_tables(Path(task.files[0]), writer, defaults)
     elif task.kind == "file":
-        read_file(Path(task.files[0]), Path(task.media), Path(task.folder) / "parts", writer, defaults)
+        read_file(Path(task.files[0]), Path(task.media), Path(task.folder), writer, defaults)
     else:
         source = os.path.relpath(task.files[0], task.media)
         reason = f"{NOT_READ}the folder cannot be opened; look at its rights"

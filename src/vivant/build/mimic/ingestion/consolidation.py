@@ -16,12 +16,13 @@ from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion.creators import gather_creators
 from vivant.build.mimic.ingestion.name_index import HashSet, hash_strings, to_series
 from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
-from vivant.build.mimic.ingestion.writer import IngestReport, count_comments, write_missing_tables
+from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, count_comments, write_missing_tables
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_SETTLED = "settled.parquet"
 _ROW_GROUP = 100_000
 _AT_ONCE = 25_000
 """Rows whose names are looked for together."""
@@ -33,19 +34,21 @@ _REPEATED = "the same comment twice"
 def consolidate(
     folder: Path, reports: Sequence[IngestReport], *, memory: str, workers: int, keep_names: bool = False
 ) -> IngestReport:
-    """All parts as one report, with duplicates and orphans taken out of the files and put into the quarantine.
+    """All parts as one report and one file of each kind, with duplicates and orphans put into the quarantine.
 
+    The parts stay as they are, so that a run that is killed here can begin again.
     Names of the crawl's people leave the texts on the way, unless they are kept.
     What is written is sorted by id, so that the same records give the same bytes, in whatever order they were read.
     """
     report = _merge_reports(reports)
-    write_missing_tables(folder)
+    parts = folder / PARTS
+    write_missing_tables(parts)
     pa.default_memory_pool().release_unused()  # what the readers needed
     with connect(folder.parent, memory, workers) as db:
-        names = NameBook(()) if keep_names else _make_name_book(db, folder)
+        names = NameBook(()) if keep_names else _make_name_book(db, parts)
         _sort_videos(db, folder, report, names)
         _sort_comments(db, folder, report, names)
-    gather_creators(folder)
+    gather_creators(parts, folder)
     _write_quarantine(folder, report)
     return report
 
@@ -67,13 +70,13 @@ def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
     return total
 
 
-def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
+def _make_name_book(db: DuckDBPyConnection, parts: Path) -> NameBook:
     """The names of the crawl's people, but those that are words of its texts."""
-    names = read_names(folder / "parts")
+    names = read_names(parts)
     plain = to_series(names.filter(is_plain(names)))
     if plain.is_empty():
         return NameBook(names)
-    comments = parquet_source(folder / "comments")
+    comments = parquet_source(parts / "comments")
     every: int = db.execute(f"SELECT count(*) FROM {comments}").fetchall()[0][0]
     # Chosen by the hash of the id, so that the order in which files were read does not matter.
     texts = db.sql(f"SELECT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0")
@@ -92,17 +95,17 @@ def _make_name_book(db: DuckDBPyConnection, folder: Path) -> NameBook:
 
 def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, names: NameBook) -> None:
     """Each video once, in the order of refs. Of several records the one with the most views stays: the latest crawl."""
-    videos = folder / "videos"
+    videos = parquet_source(folder / PARTS / "videos")
     repeated = db.execute(
-        f"SELECT ref, count(*) FROM {parquet_source(videos)} GROUP BY ref HAVING count(*) > 1 ORDER BY ref"
+        f"SELECT ref, count(*) FROM {videos} GROUP BY ref HAVING count(*) > 1 ORDER BY ref"
     ).fetchall()
     # Every column is a tie-breaker, so that neither the order of files nor that of threads decides.
     columns = ", ".join(f"{name}::VARCHAR" for name in VIDEOS.names)
-    _rewrite(
+    _write_settled(
         db,
-        videos,
+        folder / "videos",
         VIDEOS,
-        f"SELECT * FROM {parquet_source(videos)} "
+        f"SELECT * FROM {videos} "
         f"ORDER BY ref, id, views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}",
         names,
     )
@@ -118,9 +121,9 @@ def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, nam
 
 def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, names: NameBook) -> None:
     """Each comment of a known video once, in the order of refs and ids."""
-    comments = folder / "comments"
+    comments = parquet_source(folder / PARTS / "comments")
     db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
-    named = f"SELECT ref, id, text, likes, time, reply_to FROM {parquet_source(comments)}"
+    named = f"SELECT ref, id, text, likes, time, reply_to FROM {comments}"
     if db.execute(f"SELECT 1 FROM ({named}) WHERE ref[:2] = '?/' LIMIT 1").fetchall():
         # A comment of a table may name its video by the id alone, where only one platform has it.
         db.execute(
@@ -128,24 +131,23 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
         )
         named = (
             "SELECT coalesce(full_ref, ref) AS ref, c.id, text, likes, time, reply_to "
-            f"FROM {parquet_source(comments)} c LEFT JOIN alone ON ref[:2] = '?/' AND alone.id = ref[3:]"
+            f"FROM {comments} c LEFT JOIN alone ON ref[:2] = '?/' AND alone.id = ref[3:]"
         )
     orphans = db.execute(
         f"SELECT ref, count(*) FROM ({named}) ANTI JOIN known USING (ref) GROUP BY ref ORDER BY ref"
     ).fetchall()
-    _rewrite(
+    _write_settled(
         db,
-        comments,
+        folder / "comments",
         COMMENTS,
         f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
         "ORDER BY ref, id, likes DESC NULLS LAST, text, time, reply_to",
         names,
     )
-    remaining = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
-    assert remaining is not None
+    remaining = pq.read_metadata(folder / "comments" / _SETTLED).num_rows
     lost = sum(number for _, number in orphans)
-    repeated = report.comments - lost - remaining[0]
-    report.comments = remaining[0]
+    repeated = report.comments - lost - remaining
+    report.comments = remaining
     for reason, number in ((_ORPHANS, lost), (_REPEATED, repeated)):
         if number:
             report.left_comments[reason] = report.left_comments.get(reason, 0) + number
@@ -154,13 +156,16 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
         report.quarantine.append(("", count_comments(repeated), _REPEATED))
 
 
-def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str, names: NameBook) -> None:
-    """Replace a folder's files by what a sorted query gives, the first of those with the same ref and id.
+def _write_settled(
+    db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str, names: NameBook
+) -> None:
+    """Write what a sorted query gives as a folder's one file, the first of those with the same ref and id.
 
     DuckDB's own writer does not give the same bytes twice.
     """
-    new = folder / "settled.tmp"
-    with pq.ParquetWriter(new, schema, compression="zstd", use_dictionary=["ref"]) as writer:
+    folder.mkdir(exist_ok=True)
+    settled = folder / _SETTLED
+    with pq.ParquetWriter(settled, schema, compression="zstd", use_dictionary=["ref"]) as writer:
         waiting: list[pa.RecordBatch] = []
         rows = 0
         for batch in _drop_repeated(db.sql(query).to_arrow_reader(_AT_ONCE)):
@@ -172,9 +177,6 @@ def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str
                 waiting, rows = table.slice(_ROW_GROUP).to_batches(), rows - _ROW_GROUP
         if rows:
             writer.write_table(_join_chunks(pa.Table.from_batches(waiting), schema))
-    for old in folder.glob("*.parquet"):
-        old.unlink()
-    new.rename(folder / "settled.parquet")
 
 
 def _drop_repeated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -67,10 +67,10 @@ def write_creators(path: Path, rows: Iterable[tuple[str, str, str]]) -> None:
     write_atomic(path.with_suffix(_SUFFIX), msgspec.json.encode(sorted(rows)), durable=False)
 
 
-def gather_creators(folder: Path) -> None:
-    """The keys of all parts as one table, sorted."""
+def gather_creators(parts: Path, folder: Path) -> None:
+    """The keys of all parts as one table in a folder, sorted."""
     rows: set[tuple[str, str, str]] = set()
-    for path in (folder / "parts").glob(f"*{_SUFFIX}"):
+    for path in parts.glob(f"*{_SUFFIX}"):
         rows.update(msgspec.json.decode(path.read_bytes(), type=list[tuple[str, str, str]]))
     columns = zip(*sorted(rows), strict=True) if rows else ((), (), ())
     arrays = [pa.array(column, pa.string()) for column in columns]

@@ -24,6 +24,8 @@ from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
 from vivant.core.files import write_atomic
 
+PARTS = "parts"
+"""The folder of all that was read, until it is settled."""
 _UNSAFE = re.compile(r"[\s/\\\x00-\x1f]")
 
 
@@ -45,11 +47,13 @@ class IngestReport(Struct):
 
 
 class RecordWriter:
-    """Takes videos and comments and writes one Parquet file of each."""
+    """Takes videos and comments and writes one Parquet file of each, `videos/NAME` and `comments/NAME` in `folder`."""
 
     def __init__(self, folder: Path, name: str, anonymiser: Anonymiser, batch: int) -> None:
         self._paths = {kind: folder / kind / f"{name}.parquet" for kind in ("videos", "comments")}
-        self._done = folder / "parts" / f"{name}.json"
+        for path in self._paths.values():
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._done = folder / f"{name}.json"
         self._anonymiser = anonymiser
         self._batch = batch
         self._rows: list[VideoRow] = []
