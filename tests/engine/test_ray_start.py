@@ -84,3 +84,12 @@ def test_a_ray_that_cannot_start_is_one_line_with_a_remedy(monkeypatch: pytest.M
     )
     assert message.endswith("or leave out --executor ray")
     assert "\n" not in message
+
+
+def test_without_an_address_a_run_starts_a_ray_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[dict[str, object]] = []
+    fake = SimpleNamespace(is_initialized=lambda: False, init=lambda **options: given.append(options))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    assert connect(None)
+    assert given[0]["address"] == "local", "Ray would join a cluster that somebody else runs on this machine"

@@ -31,7 +31,7 @@ def connect(address: str | None) -> bool:
     try:
         with _keep_signal_handlers():
             ray.init(
-                address=address,
+                address=address or "local",  # without a word, Ray joins whatever cluster this machine has
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 **({} if address else {"include_dashboard": False}),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,14 +27,14 @@ from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.records import Record
-from vivant.core.types import Decoding, Job, Reply, Request
+from vivant.core.types import Decoding, Job
 from vivant.engine.executor import LocalExecutor
 from vivant.engine.recording import RunOutcome
 from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.run_execution import open_progress, stop_on_interrupt
 from vivant.engine.runner import Runner
 from vivant.judging.options import JudgeOptions
-from vivant.models.base import Model, ModelError
+from vivant.models.base import Model, ModelError, WrappedModel
 from vivant.models.registry import create
 from vivant.runs.judgements import (
     JudgeManifest,
@@ -72,38 +72,27 @@ _State = dict[tuple[str, int], int]
 _SETTLED = -1
 
 
-class _PersistentModel(Model):
+class _PersistentModel(WrappedModel):
     """A model that stays open from one pass of the runner to the next: local weights are loaded once."""
 
     def __init__(self, inner: Model) -> None:
-        self._inner = inner
-        self.name = inner.name
-        self.capabilities = inner.capabilities
-        self.cacheable = inner.cacheable
+        super().__init__(inner)
         self.generate = inner.generate  # type: ignore[method-assign]  # one layer less for every request
         self._open = False
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        return self._inner.identity
-
-    @property
-    def server(self) -> str:
-        return self._inner.server
-
     async def open(self) -> None:
         if not self._open:
-            await self._inner.open()
+            await super().open()
             self._open = True
 
-    async def generate(self, request: Request) -> Reply:
-        return await self._inner.generate(request)
+    async def close(self) -> None:
+        """It stays open; see `close_at_last`."""
 
     async def close_at_last(self) -> None:
         """What `close` is to others."""
         if self._open:
             self._open = False
-            await self._inner.close()
+            await super().close()
 
 
 def _name_judge_options(remedy: str) -> str:

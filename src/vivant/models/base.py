@@ -188,6 +188,40 @@ class Model(RunResource):
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
 
 
+class WrappedModel(Model):
+    """Another model with something around it. All that the other declares holds here too, unless a subclass sets it;
+    batch endpoints are not offered, as they would go around what is around it."""
+
+    def __init__(self, inner: Model) -> None:
+        for name in (*RunResource.__annotations__, *Model.__annotations__):
+            setattr(self, name, getattr(inner, name))
+        self._inner = inner
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._inner.identity
+
+    @property
+    def server(self) -> str:
+        return self._inner.server
+
+    def tokenizer(self) -> Tokenizer | None:
+        return self._inner.tokenizer()
+
+    async def open(self) -> None:
+        await self._inner.open()
+        self.capabilities = self._inner.capabilities  # some know only now what they accept
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def generate(self, request: Request) -> Reply:
+        return await self._inner.generate(request)
+
+    async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:
+        return await self._inner.loglikelihood(request, answers)
+
+
 def make_error_reply(error: Exception) -> Reply:
     """The reply that stands for an exception of a model's own code, with its traceback."""
     message = shorten_line(f"{type(error).__name__}: {error}")

@@ -13,45 +13,24 @@ from typing import Any
 import msgspec
 
 from vivant.core.errors import UsageError
-from vivant.core.types import Reply, Request, Tokenizer
-from vivant.models.base import Model
+from vivant.core.types import Reply, Request
+from vivant.models.base import Model, WrappedModel
 
 _AROUND = " \t\r\n[](){}<>.:,*\"'`_▁Ġ"
 """What may stand about an option's name inside a token."""
 
 
-class LikelihoodModel(Model):
+class LikelihoodModel(WrappedModel):
     """Another model, asked how likely each option is."""
 
     def __init__(self, inner: Model) -> None:
         if not inner.has_loglikelihood:
             raise UsageError(f"{inner.name} does not report likelihoods; leave out --answer-by loglik")
-        self.name = inner.name
-        self.capabilities = inner.capabilities
-        self.cacheable = inner.cacheable
-        self.caveat = inner.caveat
-        self.limits = inner.limits
-        self.thinking = inner.thinking
-        self.untold = inner.untold
-        self.is_local = inner.is_local
-        self._inner = inner
+        super().__init__(inner)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return {**self._inner.identity, "options": "loglik"}
-
-    @property
-    def server(self) -> str:
-        return self._inner.server
-
-    def tokenizer(self) -> Tokenizer | None:
-        return self._inner.tokenizer()
-
-    async def open(self) -> None:
-        await self._inner.open()
-
-    async def close(self) -> None:
-        await self._inner.close()
 
     async def generate(self, request: Request) -> Reply:
         if not request.options:

@@ -9,58 +9,50 @@ import msgspec
 
 from vivant.core.generated_images import PictureDescription, encode_image, split_marks
 from vivant.core.randomness import derive_seed
-from vivant.core.types import Part, Reply, Request, Text, Tokenizer
-from vivant.models.base import Model
+from vivant.core.types import Part, Reply, Request, Text
+from vivant.models.base import Model, WrappedModel
 from vivant.models.image_generation.base import ImageGenerator, ImageRefusedError
 
 MAX_PICTURES = 8
 """Marks beyond this many stay text: a model that repeats itself must not fill a disk."""
 
 
-class IllustratedModel(Model):
+class IllustratedModel(WrappedModel):
     """Asks the language model, then has its descriptions count; the reply's parts interleave both."""
 
     def __init__(self, writer: Model, generator: ImageGenerator) -> None:
+        super().__init__(writer)
         self.name = f"{writer.name} + {generator.name}"
-        self.capabilities = writer.capabilities
-        self.limits = writer.limits
-        self.thinking = writer.thinking
-        self.untold = writer.untold
-        self.is_local = writer.is_local
         self.cacheable = writer.cacheable and generator.cacheable
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, generator.caveat) if caveat)
-        self._writer = writer
         self._generator = generator
         self._written: dict[str, Reply] = {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {**self._writer.identity, **self._generator.identity}
+        return {**super().identity, **self._generator.identity}
 
     @property
     def server(self) -> str:
-        return " + ".join(server for server in (self._writer.server, self._generator.server) if server)
-
-    def tokenizer(self) -> Tokenizer | None:
-        return self._writer.tokenizer()
+        return " + ".join(server for server in (super().server, self._generator.server) if server)
 
     async def open(self) -> None:
-        await self._writer.open()
+        await super().open()
         try:
             await self._generator.open()
         except BaseException:
-            await self._writer.close()
+            await super().close()
             raise
 
     async def close(self) -> None:
         try:
-            await self._writer.close()
+            await super().close()
         finally:
             await self._generator.close()
 
     async def generate(self, request: Request) -> Reply:
         # Kept while drawing is tried again, so that the text is not paid for twice.
-        reply = self._written.get(request.key) or await self._writer.generate(request)
+        reply = self._written.get(request.key) or await super().generate(request)
         if reply.status not in ("ok", "truncated"):
             return reply
         self._written[request.key] = reply
