@@ -1,6 +1,7 @@
 """Draw the pictures of pages in docs/images: the viewer and the report, over runs of models that come with the package.
 
-Runs that FOLDER already holds are used as they are. Needs Chromium.
+Runs that FOLDER already holds are used as they are; new ones do without the cache, which keeps no
+frames. Needs Chromium.
 
     PYTHONPATH=src:. python tools/page_pictures.py FOLDER
 """
@@ -32,7 +33,9 @@ def main(folder: Path) -> None:
     """Make the runs that are missing, then the pictures."""
     for name, model, tasks, control in RUNS:
         if not (folder / name / "log.jsonl").exists():
-            evaluate(tasks, model, data=("mini",), control=control, out=str(folder / name)).scores()
+            evaluate(
+                tasks, model, data=("mini",), control=control, out=str(folder / name), cache="off"
+            ).scores()
     report = write_report([folder], folder.parent / "report.html", title="vivant/tiny on its mini-editions")
     os.chdir(folder.parent)  # pages name the folder as it is given
     with open_browser() as browser, run_viewer(Path(folder.name)) as address:

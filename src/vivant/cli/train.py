@@ -84,7 +84,7 @@ def tiny(
 
         vivant train tiny tiny-work
 
-        vivant run mimic/thinking --data mini --model onnx/tiny-work/tiny --frames 16
+        vivant run mimic/thinking --data mini --model onnx/tiny-work/tiny --frames 8
     """
     from vivant.models.base import require_package
 
@@ -95,7 +95,7 @@ def tiny(
     if settings is None:
         say(f"Stopped; go on: vivant train tiny {work}")
         return
-    say(f"{settings.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 16")
+    say(f"{settings.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 8")
 
 
 @app.command()
