@@ -441,6 +441,12 @@ def test_a_table_of_comments_finds_its_videos(tmp_path: Path) -> None:
     why = step.record.counts[1].why
     assert why["its video was not taken in"] == 1
     assert sum(why.values()) == 2
+    assert ingest(tmp_path / "work", [tmp_path / "map.yaml"], ALONE).kept
+    (tmp_path / "comments.jsonl").write_text(json.dumps({"v": "2", "t": "another"}) + "\n")
+    ingest(tmp_path / "work", [tmp_path / "map.yaml"], ALONE)
+    assert table(tmp_path / "work", "comments")["text"].to_list() == ["another"], (
+        "its tables are looked at too"
+    )
 
 
 def test_comments_without_ids_in_two_tables_all_stay(tmp_path: Path) -> None:

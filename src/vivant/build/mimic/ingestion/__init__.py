@@ -27,7 +27,7 @@ from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import BuildStep, StepError, begin_step
 from vivant.build.worker_pool import make_pool
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, VivantError
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.runs.settings import digest
 
@@ -71,6 +71,7 @@ def ingest(
     With `ray`, files are read on the cluster of that address, whose nodes must find them and WORK under the same paths.
     """
     _check_sources(sources)
+    inputs = [*sources, *_list_tables(sources)]
     work.mkdir(parents=True, exist_ok=True)
     salt = read_salt(work)
     root = (media or _common_folder(sources)).resolve()
@@ -80,7 +81,7 @@ def ingest(
         "media": str(root),
     }
     with begin_step(
-        work, "ingest", sources, named, version=_VERSION, resume=True, scratch=(PARTS,), force=force
+        work, "ingest", inputs, named, version=_VERSION, resume=True, scratch=(PARTS,), force=force
     ) as step:
         if step.done:
             return step
@@ -163,6 +164,16 @@ def _check_sources(sources: Sequence[Path]) -> None:
     for source in sources:
         if not source.exists():
             raise UsageError(f"ingest: {source} does not exist")
+
+
+def _list_tables(sources: Sequence[Path]) -> list[Path]:
+    """The tables of mappings that are sources themselves: what they hold is in no folder that is looked at."""
+    mappings = [source for source in sources if source.is_file() and source.suffix in MAPPINGS]
+    try:
+        named = set[str]().union(*(list_mapped_files(str(mapping)) for mapping in mappings))
+    except VivantError as error:
+        raise StepError(f"ingest: {error}") from error
+    return [path for path in map(Path, sorted(named)) if path.is_file()]
 
 
 def _finish(
