@@ -181,6 +181,10 @@ def test_chosen_frames_reach_every_family_as_one_video(
     together = loaded.generate([ask(clip), ask(clip)])
     assert together[0] == together[1]
     assert together[0].tokens_in == ours["input_ids"].shape[1]
+    for answers in (("A", "B"), ("the first one", "B")):  # --answer-by loglik, of one token and of several
+        weighed = loaded.loglikelihood([ask(clip)], [answers])[0]
+        assert len(weighed.likelihoods) == 2 and all(weight < 0 for weight in weighed.likelihoods)
+        assert weighed.tokens_in == together[0].tokens_in
 
 
 def test_times_are_right_in_a_part_at_an_uneven_rate_and_under_a_control(
