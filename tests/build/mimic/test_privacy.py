@@ -202,6 +202,8 @@ def test_every_text_keeps_its_row() -> None:
         ("Marta Walks", "𝗠𝗮𝗿𝘁𝗮 𝗪𝗮𝗹𝗸𝘀 was here", "was here"),
         ("Sunny", "what a sunny day", "what a sunny day"),
         ("하늘", "오늘 하늘 진짜 예쁘다", "오늘 하늘 진짜 예쁘다"),
+        ("Mark", "mark my words", "mark my words"),
+        ("Victoria", "qué victoria tan épica", "qué victoria tan épica"),
     ],
 )
 def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected: str) -> None:
@@ -327,3 +329,17 @@ def test_names_stay_where_mentions_are_kept(tmp_path: Path) -> None:
     kept = PipelineSettings(workers=1, ingest=IngestSettings(mentions="keep"))
     ingest(tmp_path / "work", [tmp_path / "v.info.json"], kept)
     assert read_texts(tmp_path / "work") == {"1": "thanks @quill_77"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("disc - quillfeather (pc only)", "(pc only)"),
+        ("disc - great job", "disc - great job"),
+        ("line：QuillFeather，香港的朋友", "，香港的朋友"),
+        ("the best line: quillfeather", "the best line: quillfeather"),
+        ("tt - kdrama edits", "tt - kdrama edits"),
+    ],
+)
+def test_short_names_of_services_need_a_sign(text: str, expected: str) -> None:
+    assert Anonymiser(b"s" * 32).texts([text]).to_pylist() == [expected]

@@ -138,7 +138,7 @@ def find_service_accounts(shadow: str) -> Iterator[Span]:
         if _WORD_SIGN.match(shadow[match.start() - 1 : match.start()]) and match.start():
             continue
         if service == "line":
-            if shadow[match.start() : match.end()] == "line":
+            if shadow[match.start() : match.end()] == "line" and not _OTHER_SCRIPT.search(shadow):
                 continue
             service = "LINE"
         yield from _find_before(shadow, match, service)
@@ -146,6 +146,7 @@ def find_service_accounts(shadow: str) -> Iterator[Span]:
         glue = _GLUE.match(shadow, aside.end() if aside else match.end())
         assert glue is not None
         strong = aside is not None or _STRONG.search(glue.group()) is not None
+        strong = strong or (service in ("dc", "disc") and glue.group() == " - ")
         if _NAMED.search(glue.group()):
             service = "named"
         place, found = glue.end(), -1
