@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.build.mimic.test_crawl_forms import (
+from tests.build.mimic.test_sources import thread, video
+from tests.support.crawl_kit import (
     ALONE,
     ID,
     quarantine,
@@ -21,7 +22,6 @@ from tests.build.mimic.test_crawl_forms import (
     web_comment,
     web_item,
 )
-from tests.build.mimic.test_sources import thread, video
 from vivant.build.mimic.ingestion import ingest, raw_json
 from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
 from vivant.build.mimic.steps import StepError

@@ -6,8 +6,8 @@ import json
 import os
 from pathlib import Path
 
-from tests.build.mimic.test_crawl_forms import ID, quarantine, rows, take, web_comment, web_item
 from tests.build.mimic.test_scrapers import SECONDS, TIME, get, list_comments, make_table
+from tests.support.crawl_kit import ID, quarantine, rows, take, web_comment, web_item
 
 VIDEO = "kiln_-Night"
 LISTED = {

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.build.mimic.test_crawl_forms import ALONE, ID, quarantine, rows, take, web_comment, web_item
+from tests.support.crawl_kit import ALONE, ID, quarantine, rows, take, web_comment, web_item
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.ingestion.packed_files import unpack
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.build.mimic.test_crawl_forms import ID, quarantine, rows, take, web_item
 from tests.build.mimic.test_scrapers import SECONDS, TIME, get, list_comments, make_table
+from tests.support.crawl_kit import ID, quarantine, rows, take, web_item
 
 
 def test_bright_data(tmp_path: Path) -> None:
