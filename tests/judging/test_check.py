@@ -23,10 +23,11 @@ from vivant.judging.calibration import (
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
-from vivant.judging.pairs import decide_winner, judge_pairs
+from vivant.judging.pairs import decide_winner, find_pairs, judge_pairs
 from vivant.reporting.judges import build_judge_tables, describe_people
 from vivant.runs.importing import import_answers
-from vivant.runs.run import Run
+from vivant.runs.run import Run, load_runs
+from vivant.runs.settings import digest
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     from scipy import stats
@@ -330,6 +331,44 @@ def test_pairs_are_judged_in_both_orders_with_both_models_pictures(tmp_path: Pat
         assert len({url for urls in pictures for url in urls[1:]}) == 2
         assert judge_pairs(runs[0], runs[1], options) == [pair]
         assert len(server.requests) == 2
+
+
+def test_opponents_in_folders_of_one_name_keep_their_own_verdicts(tmp_path: Path) -> None:
+    texts = {"one/base": "some words", "x/run": "few", "y/run": "very many more words"}
+    for name, text in texts.items():
+        folder = write_answers(tmp_path / "answers" / name, [make_entry("SA-1", text, model="m")])
+        import_answers(["mmie"], folder, str(tmp_path / "runs" / name))
+    base, x, y = load_runs([tmp_path / "runs" / name for name in texts])
+    # Equal settings, as two runs of one model have.
+    manifest = msgspec.structs.replace(y.manifest, fingerprint=x.manifest.fingerprint)
+    y.dir.manifest_file.write_bytes(msgspec.json.encode(manifest))
+    base, x, y = load_runs([base, x.path, y.path])
+
+    def prefers_length(_: int, body: dict[str, Any]) -> Act:
+        pieces = body["messages"][1]["content"]
+        text = pieces if isinstance(pieces, str) else "".join(piece.get("text", "") for piece in pieces)
+        first, second = (
+            len(text.split(f"<<<{which} answer")[1].split("<<<end")[0].split())
+            for which in ("first", "second")
+        )
+        return Act(f"### Feedback\nx\n### Better\n{'first' if first > second else 'second'}")
+
+    def stored(opponent: Run) -> list[str]:
+        return [pair.winner for *_, pairs in find_pairs(base, opponent, "paper") for pair in pairs]
+
+    with serving(prefers_length) as server:
+        options = JudgeOptions(model="openai/j", base_url=server.url)
+        judge_pairs(base, x, options)
+        # The name that such a folder had before: the same for both opponents.
+        (folder,) = (base.path / "judgements" / "pairs").iterdir()
+        older = f"{folder.name[:8]}-{digest(x.manifest.fingerprint + 'run')[:8]}"
+        folder.rename(folder.with_name(older))
+        assert (stored(x), stored(y)) == (["first"], [])
+        judge_pairs(base, y, options)
+        judge_pairs(base, Run(x.path), options)
+        assert len(server.requests) == 4
+    for opponents in ((x, y), (Run(x.path), Run(y.path))):
+        assert [stored(opponent) for opponent in opponents] == [["first"], ["second"]]
 
 
 def test_the_command_line_finds_a_preference_for_the_first_place(tmp_path: Path) -> None:

@@ -85,16 +85,41 @@ def judge_pairs(
     rubrics = tuple({ask.question.rubric.name: ask.question.rubric for ask in asks}.values())
     model = create(options.model, options.backend_options)
     settings = make_settings(options, model, protocol, rubrics)
-    name = f"{settings.fingerprint()[:8]}-{_name_opponent(second)}"
-    folder = first.dir.path / FOLDER / "pairs" / name
+    judge = settings.fingerprint()[:8]
+    folder = first.dir.path / FOLDER / "pairs" / f"{judge}-{_name_opponent(first, second)}"
+    if not folder.exists() and (older := _find_older(first, second, protocol, judge)):
+        older[0].path.rename(folder)
     logger.info("Judge %s: %d pairs in both orders → %s", model.name, len(asks) // 2, folder)
     outcome = JudgeRunner(model, settings, folder, _read, options).judge(asks)
     return [] if outcome.stopped else read_pairs(Judgements(folder))
 
 
-def _name_opponent(run: Run) -> str:
-    """Eight hex digits that stand for the other run of a comparison."""
-    return digest(run.manifest.fingerprint + run.name)[:8]
+def _name_opponent(run: Run, opponent: Run) -> str:
+    """Eight hex digits for the other run of a comparison: its settings, and the way to it, so that both can move."""
+    way = os.path.relpath(opponent.dir.path.resolve(), run.dir.path.resolve())
+    return digest(opponent.manifest.fingerprint + way)[:8]
+
+
+def _find_older(run: Run, opponent: Run, protocol: Protocol, judge: str = "*") -> list[Judgements]:
+    """Comparisons under the name that all opponents of equal settings and folder names had, if of these answers."""
+    found: list[Judgements] = []
+    for name in sorted({opponent.name, opponent.dir.path.resolve().name}):
+        pattern = f"{judge}-{digest(opponent.manifest.fingerprint + name)[:8]}/judge.json"
+        for file in sorted((run.dir.path / FOLDER / "pairs").glob(pattern)):
+            judgements = Judgements(file.parent)
+            settings = judgements.manifest.settings
+            if settings.protocol != protocol:
+                continue
+            options = JudgeOptions(model="", max_images=settings.max_images)
+            # The last message holds the answers; a judge's own wording is in the one before.
+            asked = {
+                (ask.key, digest(ask.question.messages(again=again)[-1]))
+                for ask in _build_requests(run, opponent, protocol, options)
+                for again in (False, True)
+            }
+            if all((key, digest(record.messages[-1])) in asked for key, *_, record in judgements.records()):
+                found.append(judgements)
+    return found
 
 
 def _read(text: str, rubric: Rubric) -> Verdict:
@@ -136,14 +161,15 @@ def list_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict
     ]
 
 
-def find_pairs(first: Run, second: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict]]]:
+def find_pairs(first: Run, second: Run, protocol: Protocol) -> list[tuple[str, str, list[PairVerdict]]]:
     """Judge, fingerprint and comparisons of two runs, winners named as these are given, whichever came first."""
     results: list[tuple[str, str, list[PairVerdict]]] = []
     turned: dict[Winner, Winner] = {"first": "second", "second": "first"}
     for run, other, swap in ((first, second, False), (second, first, True)):
-        pattern = f"*-{_name_opponent(other)}/judge.json"
-        for file in sorted((run.dir.path / FOLDER / "pairs").glob(pattern)):
-            judgements = Judgements(file.parent)
+        pattern = f"*-{_name_opponent(run, other)}/judge.json"
+        files = sorted((run.dir.path / FOLDER / "pairs").glob(pattern))
+        stored = [Judgements(file.parent) for file in files]
+        for judgements in (*stored, *_find_older(run, other, protocol)):
             if judgements.manifest.settings.protocol != protocol:
                 continue
             pairs = read_pairs(judgements)
