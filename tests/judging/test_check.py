@@ -16,6 +16,7 @@ from vivant.judging.biases import measure_biases, model_family
 from vivant.judging.calibration import (
     CalibratedJudge,
     CalibrationItem,
+    compare_judges,
     compare_ratings,
     join_scores,
     measure_agreement,
@@ -200,7 +201,16 @@ def test_biases_are_found_where_they_are(tmp_path: Path) -> None:
 def test_style_and_drift_are_found_where_they_are() -> None:
     def item(n: int, gap: float, **more: Any) -> CalibrationItem:
         return CalibrationItem(
-            sample=f"s{n}", model="m", judge=3 + gap, people=3, words=5, facets={}, asked_at=1.0 + n, **more
+            run="run",
+            key=f"s{n}",
+            sample=f"s{n}",
+            model="m",
+            judge=3 + gap,
+            people=3,
+            words=5,
+            facets={},
+            asked_at=1.0 + n,
+            **more,
         )
 
     def measure(items: list[CalibrationItem]) -> dict[str, Any]:
@@ -251,6 +261,35 @@ def test_people_on_another_scale_are_refused_or_brought_to_the_judges(tmp_path: 
 def _check(file: Path, runs: list[Run], scale: tuple[float, float] | None = None) -> Any:
     human = msgspec.structs.replace(read_human_scores(file), scale=scale)
     return join_scores(human, runs, "paper")[0].items
+
+
+def test_people_scored_the_first_of_repeated_answers_and_judges_are_compared_on_it(tmp_path: Path) -> None:
+    runs = _runs(tmp_path, ("gpt-a",))
+    with runs[0].dir.log_file.open("ab") as log:
+        for record in runs[0].records().values():
+            reply = msgspec.structs.replace(record.reply, text="again " * 40, parts=())
+            again = msgspec.structs.replace(record, key=f"{record.key}#1", repeat=1, reply=reply)
+            log.write(msgspec.json.encode(again) + b"\n")
+    run = Run(runs[0].path)
+    assert len(run.records()) == 24
+    for name in ("openai/j", "openai/k"):
+        with serving(lambda _, body: Act(format_verdict(min(6, len(_words(body).split()) // 3)))) as server:
+            judge_run(run, [JudgeOptions(model=name, base_url=server.url)])
+            assert len(server.requests) == 24
+    judged = join_scores(read_human_scores(_people(tmp_path, ("gpt-a",))), [run], "paper")
+    assert [(len(judge.items), judge.unmatched) for judge in judged] == [(12, 12)] * 2
+    assert not any(item.key.endswith("#1") for judge in judged for item in judge.items)
+    ((*_, n, values),) = compare_judges(judged)
+    assert (n, values["mae"].value, values["kappa"].value) == (12, 0, 1)
+    # Two runs of one model hold other answers to the same samples.
+    twice = [msgspec.structs.replace(judge, items=tuple(_in_two_runs(judge.items))) for judge in judged]
+    ((*_, n, values),) = compare_judges(twice)
+    assert (n, values["mae"].value) == (24, 0)
+
+
+def _in_two_runs(items: tuple[CalibrationItem, ...]) -> list[CalibrationItem]:
+    others = [msgspec.structs.replace(item, run="other", judge=6 - item.judge) for item in items]
+    return [*items, *others]
 
 
 def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:

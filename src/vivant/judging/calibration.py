@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError
+from vivant.core.records import Record
 from vivant.judging.human_scores import HumanScores
 from vivant.metrics.agreement import Column, pearson, quadratic_kappa, spearman
 from vivant.metrics.intervals import Interval
@@ -25,6 +26,10 @@ METRICS = ("pearson", "spearman", "cosine", "mse", "mae", "kappa")
 class CalibrationItem(Struct, frozen=True, kw_only=True):
     """One answer that a judge and people scored."""
 
+    run: str
+    """The run's folder."""
+    key: str
+    """The answer's key in the run."""
     sample: str
     model: str
     judge: float
@@ -89,7 +94,7 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
                 f"vivant score {run.dir.path} --protocol {protocol} --judge openai/NAME"
             )
         samples = {(sample.task, sample.id): sample for sample in run.dir.samples()}
-        records = run.records()
+        records = _find_first_answers(run)
         for judgements in stored:
             name, items, unmatched = by_fingerprint.get(
                 judgements.manifest.fingerprint, (judgements.manifest.name, [], 0)
@@ -104,6 +109,8 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
                     continue
                 items.append(
                     CalibrationItem(
+                        run=str(run.dir.path.resolve()),
+                        key=key,
                         sample=f"{record.task}/{record.id}",
                         model=run.model,
                         judge=rating,
@@ -126,6 +133,15 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
             f"(it has ids like '{human.example}')"
         )
     return judged
+
+
+def _find_first_answers(run: Run) -> dict[str, Record]:
+    """By key, the first good answer to each sample: the one that people are shown."""
+    first: dict[tuple[str, str], Record] = {}
+    for record in sorted(run.records().values(), key=lambda record: (record.permutation, record.repeat)):
+        if record.reply.status == "ok" and record.reply.has_answer:
+            first.setdefault((record.task, record.id), record)
+    return {record.key: record for record in first.values()}
 
 
 def _find_scale(judgements: Judgements) -> tuple[float, float] | None:
@@ -207,12 +223,10 @@ def compare_judges(
     """Each pair of judges on the answers that both judged."""
     rows: list[tuple[str, str, int, Mapping[str, CalibrationValue]]] = []
     for index, first in enumerate(judged):
-        ratings = {(item.sample, item.model): item.judge for item in first.items}
+        ratings = {(item.run, item.key): item.judge for item in first.items}
         for second in judged[index + 1 :]:
             common = [
-                (ratings[i.sample, i.model], i.judge, i.sample)
-                for i in second.items
-                if (i.sample, i.model) in ratings
+                (ratings[i.run, i.key], i.judge, i.sample) for i in second.items if (i.run, i.key) in ratings
             ]
             if common:
                 a, b, clusters = (list(column) for column in zip(*common, strict=True))
