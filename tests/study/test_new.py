@@ -208,6 +208,24 @@ def test_ratings_hide_whose_answers_they_are(tmp_path: Path) -> None:
     assert sum(criterion.high for criterion in loaded.study.criteria) == 6
 
 
+def test_runs_of_one_model_are_told_apart_or_refused(tmp_path: Path) -> None:
+    answers = {"SA-1": "one", "SA-2": "two"}
+    folders = [
+        mmie_run(
+            tmp_path / name, "run", {key: f"{name} {text}" for key, text in answers.items()}, "m"
+        ).dir.path
+        for name in ("x", "y")
+    ]
+    with pytest.raises(UsageError, match=r"both are by m, .*make a study of each, .*--kind pairwise"):
+        make(tmp_path / "s", "rating", *folders, judgements_per_item=1)
+    assert not (tmp_path / "s").exists()
+    _, _, key = make(tmp_path / "s", "pairwise", *folders, judgements_per_item=1)
+    sources = {
+        (source, line.extra["run"][part]) for line in key.values() for part, source in line.sources.items()
+    }
+    assert sources == {(f"m ({folder.parent.name}/run)", str(folder.resolve())) for folder in folders}
+
+
 def test_mixed_categories_get_one_score_and_a_guide(tmp_path: Path) -> None:
     run = mmie_run(tmp_path, "one", {"SA-1": "a", "MSR-1": "b"}, "writer")
     _, loaded, _ = make(tmp_path / "s", "rating", run.dir.path, reference=True, judgements_per_item=1)

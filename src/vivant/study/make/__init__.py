@@ -14,6 +14,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.mimic.packs import open_key
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import remove
+from vivant.runs.run import Run
 from vivant.study.balance import count_places, count_shortage, find_largest_share, item_group
 from vivant.study.default_texts import (
     DEFAULTS,
@@ -244,6 +245,14 @@ def _make_items(
         )
         return item_set, (DEFAULTS.quality,) if slides else (), {}
     runs = open_runs(spec.origin, spec.kind)
+    by_model: dict[str, Run] = {}
+    for run in runs:
+        # Ratings are joined to answers by sample and model.
+        if (other := by_model.setdefault(run.model, run)) is not run:
+            raise UsageError(
+                f"--from {other.dir.path} {run.dir.path}: both are by {run.model}, and ratings do not tell its runs "
+                "apart; make a study of each, or compare the two with --kind pairwise"
+            )
     answers = [select_answers(run, select(name), notes) for run, name in zip(runs, spec.origin, strict=True)]
     item_set = make_rating_items(runs, answers, media, spec.seed, reference=reference)
     tasks = sorted({answer.sample.task for run_answers in answers for answer in run_answers})

@@ -15,7 +15,7 @@ from vivant.core.randomness import sample_ids
 from vivant.core.records import Record
 from vivant.core.types import Sample
 from vivant.runs.directory import RunDir
-from vivant.runs.run import Run, load_run
+from vivant.runs.run import Run, load_run, load_runs
 
 
 class LocatedSample(Struct, frozen=True):
@@ -89,7 +89,7 @@ def open_runs(names: Sequence[str], kind: str, count: int | None = None) -> list
         raise UsageError(f"A study of the kind '{kind}' is made from {count} runs, not {len(names)}")
     if len({Path(name).resolve() for name in names}) < len(names):
         raise UsageError("--from names the same run twice")
-    return [load_run(name) for name in names]
+    return load_runs(names)
 
 
 def select_samples(
