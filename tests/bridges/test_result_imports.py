@@ -166,6 +166,15 @@ def test_an_evaluated_workbook_keeps_hits(tmp_path: Path) -> None:
     assert part.rows[1][1] is not None and part.rows[1][1].reply.text == "There & <there>"
 
 
+def test_options_keep_their_letters_where_one_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m_MMStar.tsv"
+    rows = [f"{number}\tq\ttwo\tone\t\tthree\tD\t{reply}" for number, reply in enumerate("DA")]
+    path.write_text("\n".join(["index\tquestion\tA\tB\tC\tD\tanswer\tprediction", *rows]))
+    (part,) = import_vlmevalkit(path, tmp_path / "run").scores()
+    assert [score.value for _, _, score in part.rows] == [1.0, 0.0]
+    assert [option.name for option in part.rows[0][0].options] == ["A", "B", "D"]
+
+
 REAL = Path(__file__).parent / "data" / "vlmevalkit" / "Qwen2_VL-7B" / "T20260818_Ge8e78f05"
 """Files that VLMEvalKit's own code wrote (its commit e8e78f05, without a judge) for questions and replies of ours."""
 

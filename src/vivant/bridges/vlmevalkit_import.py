@@ -31,7 +31,7 @@ from vivant.bridges.imported_results import (
 from vivant.bridges.vlmevalkit_files import read_rows
 from vivant.core.errors import DataError
 from vivant.core.records import Record
-from vivant.core.types import Reply, Sample, Text, job_key
+from vivant.core.types import Option, Reply, Sample, Text, job_key
 from vivant.models.thought_marks import split_thinking
 from vivant.runs.run import Run
 
@@ -106,8 +106,10 @@ def _split_name(path: Path, model: str | None) -> tuple[str, str]:
 def _read_item(row: Mapping[str, str], task: str) -> tuple[Sample, Record]:
     name = re.sub(r"\.0$", "", row["index"])
     letters = [letter for letter in string.ascii_uppercase if row.get(letter)]
-    texts = [row[letter] for letter in letters] or list_texts(row.get("candidates", ""))
-    options = make_options(texts)
+    # A letter without a text leaves a gap: the others keep theirs, under which they were shown.
+    options = tuple(Option(letter, row[letter]) for letter in letters)
+    options = options or make_options(list_texts(row.get("candidates", "")))
+    texts = [option.text for option in options]
     answer = row.get("answer", "").strip()
     key = next((index for index, option in enumerate(options) if option.name == answer), None)
     if key is None and answer in texts:
