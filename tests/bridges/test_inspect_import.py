@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from tests.support.helpers import vivant
+from vivant import api
 from vivant.bridges.formats import import_results
+from vivant.bridges.inspect_export import export_inspect
 from vivant.bridges.inspect_import import import_inspect
 from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.core.types import Image, Text
@@ -166,3 +168,25 @@ def test_an_unknown_harness_is_suggested(tmp_path: Path) -> None:
     result = vivant("import", "--as", "inspekt", "x", cwd=tmp_path)
     assert result.returncode == 1
     assert "did you mean 'inspect'" in result.stderr
+
+
+def test_an_export_keeps_ids_apart(tmp_path: Path) -> None:
+    lines = [
+        {"id": name, "question": "Which?", "choices": ["x", "y"], "answer": "x"} for name in ("a/b", "a_b")
+    ]
+    (tmp_path / "q.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
+    run = api.evaluate(str(tmp_path / "q.jsonl"), "random", out=tmp_path / "run")
+    (file,) = export_inspect(run, tmp_path / "logs")
+    with zipfile.ZipFile(file) as archive:
+        names = {name for name in archive.namelist() if name.startswith("samples/")}
+    assert names == {"samples/a%2Fb_epoch_1.json", "samples/a_b_epoch_1.json"}
+
+
+def test_exports_with_other_scoring_settings_lie_beside_each_other(tmp_path: Path) -> None:
+    run = import_inspect(DATA / "words.eval", tmp_path / "run")
+    (plain,) = export_inspect(run, tmp_path / "logs")
+    content = plain.read_bytes()
+    (other,) = export_inspect(run, tmp_path / "logs", values={"scorer": "match"})
+    assert other != plain
+    assert plain.read_bytes() == content
+    assert export_inspect(run, tmp_path / "logs", values={"scorer": ""}) == [plain]

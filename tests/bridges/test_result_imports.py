@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import zipfile
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
@@ -70,6 +71,48 @@ def test_a_broken_line_and_a_strange_name_are_one_line(tmp_path: Path) -> None:
         import_lmms_eval(tmp_path / "samples.jsonl", tmp_path / "run")
 
 
+def test_one_metric_scores_all_records_of_a_log(tmp_path: Path) -> None:
+    path = tmp_path / "20260101_samples_t.jsonl"
+    given: list[dict[str, Any]] = [
+        {"length": 250, "em": None},
+        {"em": 1.0, "length": 260},
+        {"em": 0.0, "length": 300},
+        {"length": 9},
+    ]
+    lines = [{"doc_id": number, "filtered_resps": "x", **metrics} for number, metrics in enumerate(given)]
+    path.write_text("\n".join(map(json.dumps, lines[1:] + lines[:1])))
+    run = import_lmms_eval(path, tmp_path / "run")
+    scores = {score.id: (score.status, score.value) for _, _, score in run.scores()[0].rows}
+    assert scores == {
+        "0": ("unparsed", None),
+        "1": ("scored", 1.0),
+        "2": ("scored", 0.0),
+        "3": ("excluded", None),
+    }
+    row = run.table().rows[0]
+    assert row.value == pytest.approx(100 / 3)
+    assert (row.n, row.unparsed) == (3, 1)
+    assert "'em' gave 1 replies no number; they count as unparsed" in run.manifest.notes
+    assert "1 replies bear no 'em' but length; they are left out of the score" in run.manifest.notes
+
+
+@pytest.mark.parametrize(
+    ("dataset", "values", "shown"),
+    [
+        ("MMBench-Video", "0110", 0.5),  # a weak model's ratings of 0 to 3
+        ("MMBench-Video_8frame", "3232", 2.5),
+        ("POPE", "0110", 50.0),  # here a score is right or wrong
+    ],
+)
+def test_the_scale_of_a_rating_does_not_depend_on_the_values(
+    dataset: str, values: str, shown: float, tmp_path: Path
+) -> None:
+    path = tmp_path / f"m_{dataset}_score.tsv"
+    rows = [f"{number}\tq\tx\ty\t{value}" for number, value in enumerate(values)]
+    path.write_text("\n".join(["index\tquestion\tanswer\tprediction\tscore", *rows]))
+    assert import_vlmevalkit(path, tmp_path / "run").table().rows[0].value == pytest.approx(shown)
+
+
 ROWS = [
     {"index": "0", "question": "Which?", "hint": "Look up.", "A": "sun", "B": "moon", "C": "", "answer": "A",
      "category": "sky", "prediction": "A", "hit": "1", "log": "exact"},
@@ -121,6 +164,15 @@ def test_an_evaluated_workbook_keeps_hits(tmp_path: Path) -> None:
     assert part.rows[0][0].facets == {"category": "sky"}
     assert [option.text for option in part.rows[1][0].options] == ["here", "there", "away"]
     assert part.rows[1][1] is not None and part.rows[1][1].reply.text == "There & <there>"
+
+
+def test_options_keep_their_letters_where_one_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "m_MMStar.tsv"
+    rows = [f"{number}\tq\ttwo\tone\t\tthree\tD\t{reply}" for number, reply in enumerate("DA")]
+    path.write_text("\n".join(["index\tquestion\tA\tB\tC\tD\tanswer\tprediction", *rows]))
+    (part,) = import_vlmevalkit(path, tmp_path / "run").scores()
+    assert [score.value for _, _, score in part.rows] == [1.0, 0.0]
+    assert [option.name for option in part.rows[0][0].options] == ["A", "B", "D"]
 
 
 REAL = Path(__file__).parent / "data" / "vlmevalkit" / "Qwen2_VL-7B" / "T20260818_Ge8e78f05"

@@ -7,6 +7,7 @@ so that tables, comparisons and the viewer show its scores, not ours.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -40,6 +41,8 @@ class SampleResult(Struct, frozen=True, omit_defaults=True):
     note: str = ""
     unparsed: bool = False
     """Its scorer read no answer."""
+    absent: bool = False
+    """Its scorer was not asked: the metric is one of other samples of the log."""
 
 
 class ImportedResults(Benchmark):
@@ -72,7 +75,7 @@ class ImportedResults(Benchmark):
         raise UsageError(f"{sample.task} holds results of {self.harness} and cannot be run")
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
-        """The scores that the records carry: of the scorer that is set, else of the first."""
+        """The scores that the records carry: of the scorer that is set, else of the first, which is the run's."""
         wanted = str(settings.values.get("scorer") or "")
         return [score_imported(record, wanted) for _, record in items]
 
@@ -121,6 +124,10 @@ def score_imported(record: Record, scorer: str = "") -> Score:
     detail |= {"note": result.note} if result.note else {}
     others = {other: each.value for other, each in results.items() if other != name}
     detail |= {"others": others} if others else {}
+    if result.absent:
+        return make_score(
+            record, None, rule=f"the log holds no score of {name}", status="excluded", detail=detail
+        )
     if result.unparsed or result.value is None:
         return make_score(record, None, result.answer, name, status="unparsed", detail=detail)
     return make_score(record, result.value, result.answer, name, detail=detail)
@@ -150,6 +157,8 @@ class ImportedSource(Struct, frozen=True, kw_only=True):
     file: Path
     repeat: int = 1
     notes: tuple[str, ...] = ()
+    ratings: frozenset[str] = frozenset()
+    """Scorers on a scale of their own, such as 0 to 3, whatever values this log holds."""
 
 
 def name_task(text: str) -> str:
@@ -180,12 +189,10 @@ def write_imported_run(
     with atomic_path(out, keep_suffix=False) as folder:
         folder.mkdir()
         directory = RunDir(folder)
-        count, digest, ranges = _write_entries(directory, entries)
+        count, digest, seen = _write_entries(directory, entries)
         if not count:
             raise DataError(f"{source.file} holds no samples")
-        large = [name for name, (low, high) in ranges.items() if low < 0 or high > 1]
-        if large:
-            _scale_results(directory, frozenset(large))
+        notes = [*source.notes, *_finish_results(directory, seen, source.ratings)]
         if media.is_dir():
             media.rename(folder / "media")
         settings = RunSettings(
@@ -202,25 +209,52 @@ def write_imported_run(
             planned={source.task: count},
             roots={source.task: str(out.resolve() / "media")},
             origin="import",
-            notes=source.notes,
+            notes=tuple(notes),
             command=command_line(),
         )
         write_atomic(directory.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
     return Run(out)
 
 
-Range = tuple[float, float]
+_ABSENT = SampleResult(absent=True)
+
+
+class _SeenScorers:
+    """What the scorers of a log gave, over all its records."""
+
+    def __init__(self) -> None:
+        self.lists: Counter[tuple[str, ...]] = Counter()
+        """How many records bear which scorers, in which order."""
+        self.numbers: Counter[str] = Counter()
+        self.large: set[str] = set()
+        """Those with a value that is no share of 1."""
+
+    def add(self, results: Mapping[str, SampleResult]) -> None:
+        """One more record."""
+        if results:
+            self.lists[tuple(results)] += 1
+        for name, result in results.items():
+            if result.value is not None:
+                self.numbers[name] += 1
+                if not 0 <= result.value <= 1:
+                    self.large.add(name)
+
+    def order(self) -> tuple[str, ...]:
+        """All scorers as the fullest record orders them; those that gave a number stand first."""
+        lists = sorted(self.lists, key=len, reverse=True)
+        names = dict.fromkeys(name for names in lists for name in names)
+        return tuple(sorted(names, key=lambda name: name not in self.numbers))
 
 
 def _write_entries(
     directory: RunDir, entries: Iterable[ImportedEntry]
-) -> tuple[int, ListDigest, dict[str, Range]]:
-    """Write samples and log; how many samples there are, their digest, and each scorer's least and greatest value."""
+) -> tuple[int, ListDigest, _SeenScorers]:
+    """Write samples and log; how many samples there are, their digest, and what the scorers gave."""
     encode = msgspec.json.Encoder().encode
     digest = ListDigest()
     seen: set[str] = set()
     keys: set[str] = set()
-    ranges: dict[str, Range] = {}
+    scorers = _SeenScorers()
     with directory.samples_file.open("wb") as samples, directory.log_file.open("wb") as log:
         for entry in entries:
             if entry.sample.id not in seen:
@@ -231,30 +265,57 @@ def _write_entries(
             if record.key in keys:
                 raise DataError(f"Two replies have the key '{record.key}'; the log holds a sample twice")
             keys.add(record.key)
-            for name, result in entry.results.items():
-                if result.value is not None:
-                    low, high = ranges.get(name, (0.0, 1.0))
-                    ranges[name] = (min(low, result.value), max(high, result.value))
+            scorers.add(entry.results)
             if entry.results:
                 extra = {**record.extra, RESULTS: dict(entry.results)}
                 record = msgspec.structs.replace(record, extra=extra)
             log.write(encode(record) + b"\n")
-    return len(seen), digest, ranges
+    return len(seen), digest, scorers
 
 
-def _scale_results(directory: RunDir, scorers: frozenset[str]) -> None:
-    """Divide by 100 what some scorers gave, because tables print values times 100: a mean of 7.5 is printed as 7.5."""
+def _finish_results(directory: RunDir, seen: _SeenScorers, ratings: frozenset[str]) -> list[str]:
+    """Give all records the same scorers in one order, for the first is the one that counts, and each its scale.
+
+    Tables print values times 100, so what is no share of 1 is divided by 100: a mean of 7.5 is printed as 7.5.
+
+    Returns:
+        Notes on what a reader of the table should know.
+    """
+    order, raw = seen.order(), (seen.large | ratings) & seen.numbers.keys()
+    notes = []
+    if order and order[0] in raw:
+        notes.append(f"the values of '{order[0]}' are shown as they are, not in percent")
+    if len(order) > 1:
+        bearing = sum(count for names, count in seen.lists.items() if order[0] in names)
+        absent, unread = seen.lists.total() - bearing, bearing - seen.numbers[order[0]]
+        if unread:
+            notes.append(f"'{order[0]}' gave {unread} replies no number; they count as unparsed")
+        if absent:
+            others = ", ".join(order[1:])
+            notes.append(
+                f"{absent} replies bear no '{order[0]}' but {others}; they are left out of the score"
+            )
+    if not raw and set(seen.lists) <= {order}:
+        return notes
     encode = msgspec.json.Encoder().encode
 
-    def scaled() -> Iterator[bytes]:
+    def finished() -> Iterator[bytes]:
         for record in iter_jsonl(directory.log_file, Record):
-            results = read_results(record)
-            for name in scorers & results.keys():
-                value, raw = results[name].value, results[name].raw
-                if value is not None:
-                    raw = value if raw is None else raw
-                    results[name] = msgspec.structs.replace(results[name], value=value / 100, raw=raw)
-            yield encode(msgspec.structs.replace(record, extra={**record.extra, RESULTS: results})) + b"\n"
+            given = read_results(record)
+            if given:
+                results = {name: given.get(name, _ABSENT) for name in order}
+                for name in raw:
+                    results[name] = _scale_result(results[name])
+                record = msgspec.structs.replace(record, extra={**record.extra, RESULTS: results})
+            yield encode(record) + b"\n"
 
     with atomic_path(directory.log_file) as temporary, temporary.open("wb") as file:
-        file.writelines(scaled())
+        file.writelines(finished())
+    return notes
+
+
+def _scale_result(result: SampleResult) -> SampleResult:
+    if result.value is None:
+        return result
+    raw = result.value if result.raw is None else result.raw
+    return msgspec.structs.replace(result, value=result.value / 100, raw=raw)

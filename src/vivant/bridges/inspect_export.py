@@ -58,7 +58,11 @@ def export_inspect(
 def _write_log(run: Run, part: ScoredRun, out: Path) -> Path:
     manifest = run.manifest
     created = manifest.created.replace("Z", "+00:00")
-    identity = hashlib.sha256(f"{manifest.fingerprint}/{part.task}/{part.protocol}".encode()).hexdigest()[:22]
+    words = f"{manifest.fingerprint}/{part.task}/{part.protocol}"
+    settings = msgspec.to_builtins(part.settings)
+    if settings != msgspec.to_builtins(run.default_scoring(part.protocol)[part.task]):
+        words += f"/{msgspec.json.encode(settings, order='sorted').decode()}"
+    identity = hashlib.sha256(words.encode()).hexdigest()[:22]
     stamp = created.replace(":", "-").replace("+", "-")
     path = out / f"{stamp}_{part.task.replace('/', '-').replace('_', '-')}_{identity}.eval"
     encode = msgspec.json.Encoder().encode
@@ -94,7 +98,7 @@ class _SampleWriter:
     def add_id(self, sample: Sample, record: Record | None) -> str:
         """A sample's id in the log, also of one that was not asked."""
         name = sample.id if record is None or not record.permutation else f"{sample.id}~{record.permutation}"
-        name = name.replace("/", "_")
+        name = name.replace("%", "%25").replace("/", "%2F")  # it names a member of the archive
         self.ids[name] = None
         return name
 

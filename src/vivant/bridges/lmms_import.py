@@ -104,7 +104,12 @@ def _read_entry(entry: Mapping[str, Any], task: str, metrics: list[str]) -> Impo
     names = [metric for metric in metrics if metric in entry]
     names += [field for field in entry if field not in _FIELDS and field not in names]
     results = {} if failed else {metric: _make_result(entry[metric]) for metric in names}
-    numbers = {metric: result for metric, result in results.items() if result.value is not None}
+    if any(
+        result.value is not None for result in results.values()
+    ):  # what is only submitted is no score; null is
+        results = {
+            m: result for m, result in results.items() if result.value is not None or result.raw is None
+        }
     return ImportedEntry(
         Sample(
             id=name,
@@ -124,7 +129,7 @@ def _read_entry(entry: Mapping[str, Any], task: str, metrics: list[str]) -> Impo
                 tokens_out=tokens.get("output_tokens"),
             ),
         ),
-        numbers or results,
+        results,
     )
 
 

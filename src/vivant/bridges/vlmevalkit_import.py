@@ -31,11 +31,13 @@ from vivant.bridges.imported_results import (
 from vivant.bridges.vlmevalkit_files import read_rows
 from vivant.core.errors import DataError
 from vivant.core.records import Record
-from vivant.core.types import Reply, Sample, Text, job_key
+from vivant.core.types import Option, Reply, Sample, Text, job_key
 from vivant.models.thought_marks import split_thinking
 from vivant.runs.run import Run
 
 _SCORES = ("hit", "eval_match", "verifier_match", "score", "correct", "match")
+_RATED = re.compile(r"(?:MMBench-Video|QBench_Video_VQA|MLVU_OpenEnded|LLaVABench|SFE)(?![A-Za-z0-9])")
+"""Datasets whose `score` is a judge's rating, of 3 to 10 at best. Elsewhere it is mostly 0 or 1, as `hit` is."""
 _FAILED = "Failed to obtain answer"
 """In the text that stands for a failed request."""
 _ADDED = re.compile(
@@ -84,7 +86,8 @@ def import_vlmevalkit(path: Path, out: Path | None = None, model: str | None = N
         entries = list(_score_entries([_read_item(row, task) for row in rows], dataset))
         if len(entries) < len(rows):
             notes.append(f"{len(rows)} rows are {len(entries)} questions, right where every copy is")
-    source = ImportedSource(task=task, model=named, name="", file=path, notes=tuple(notes))
+    ratings = frozenset({"score"} if _RATED.match(dataset) else ())
+    source = ImportedSource(task=task, model=named, name="", file=path, notes=tuple(notes), ratings=ratings)
     target = out or default_folder(source)
     finished = (entry._replace(record=_finish_record(entry.record)) for entry in entries)
     return write_imported_run(source, finished, target, target.parent / ".none")
@@ -103,8 +106,10 @@ def _split_name(path: Path, model: str | None) -> tuple[str, str]:
 def _read_item(row: Mapping[str, str], task: str) -> tuple[Sample, Record]:
     name = re.sub(r"\.0$", "", row["index"])
     letters = [letter for letter in string.ascii_uppercase if row.get(letter)]
-    texts = [row[letter] for letter in letters] or list_texts(row.get("candidates", ""))
-    options = make_options(texts)
+    # A letter without a text leaves a gap: the others keep theirs, under which they were shown.
+    options = tuple(Option(letter, row[letter]) for letter in letters)
+    options = options or make_options(list_texts(row.get("candidates", "")))
+    texts = [option.text for option in options]
     answer = row.get("answer", "").strip()
     key = next((index for index, option in enumerate(options) if option.name == answer), None)
     if key is None and answer in texts:
