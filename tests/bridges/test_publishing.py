@@ -14,6 +14,7 @@ import yaml
 from tests.support.helpers import questions, vivant
 from tests.support.hub_push_server import push_hub
 from vivant import api
+from vivant.benchmarks.base import PROTOCOLS
 from vivant.bridges.cards import write_model_card
 from vivant.bridges.publishing import publish_runs
 from vivant.bridges.scrubbing import Scrubber
@@ -187,6 +188,15 @@ def test_one_result_has_one_value_and_other_settings_are_another_result(
     write_model_card(card, [run, other], build_overview([run, other]))
     results = yaml.safe_load(card.read_text().split("---\n")[1])["model-index"][0]["results"]
     assert len({result["dataset"]["name"] for result in results}) == 2
+
+
+def test_results_of_two_protocols_stand_side_by_side(mini_run: Path, tmp_path: Path) -> None:
+    run, card = Run(mini_run), tmp_path / "CARD.md"
+    for protocol in (*PROTOCOLS, PROTOCOLS[-1]):
+        write_model_card(card, [run], build_overview([run], protocol))
+    results = yaml.safe_load(card.read_text().split("---\n")[1])["model-index"][0]["results"]
+    names = [result["metrics"][0]["name"].partition("protocol ")[2] for result in results]
+    assert names == ["paper)", "strict)"]
 
 
 def test_a_target_of_the_wrong_kind_is_one_line_and_nothing_is_written(run: Run, tmp_path: Path) -> None:

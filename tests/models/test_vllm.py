@@ -161,3 +161,17 @@ def test_a_missing_program_is_named(tmp_path: Path) -> None:
         create("vllm/m", ModelOptions(values={"executable": "vllm-none"}))
     result = vivant("models", cwd=tmp_path, env={"PATH": "/nowhere"})
     assert "only with --base-url" in result.stdout
+
+
+def test_a_checkpoint_trained_further_is_another_model(tmp_path: Path, program: Path) -> None:
+    folder = tmp_path / "checkpoint"
+    folder.mkdir()
+    identities = []
+    for weights in ("first", "second"):
+        (folder / "model.safetensors").write_text(weights)
+        identities.append(
+            create(f"vllm/{folder}", ModelOptions(values={"executable": str(program)})).identity
+        )
+    assert identities[0] != identities[1]
+    named = create("vllm/m", ModelOptions(values={"executable": str(program)})).identity
+    assert "checkpoint" not in named, "names on the hub keep the identity that earlier runs have"

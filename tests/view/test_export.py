@@ -195,6 +195,27 @@ def test_an_export_replaces_its_like_and_nothing_else(tmp_path: Path) -> None:
         export_site(tmp_path / "nothing", tmp_path / "third")
 
 
+def test_an_export_that_fails_leaves_the_earlier_one(tmp_path: Path) -> None:
+    samples = choice_samples(2)
+    write_run(tmp_path / "runs" / "a", samples, make_records(samples, [Reply(text="B")] * 2))
+    (tmp_path / "empty").mkdir()
+    site = tmp_path / "site"
+
+    def stop(_line: str) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        export_site(tmp_path / "runs", site, report=stop)
+    export_site(tmp_path / "runs", site)  # what was stopped is not in the way
+    before = {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    with pytest.raises(UsageError, match="no run"):
+        export_site(tmp_path / "empty", site)
+    with pytest.raises(KeyboardInterrupt):
+        export_site(tmp_path / "runs", site, report=stop)
+    assert before == {path: path.read_bytes() for path in site.rglob("*") if path.is_file()}
+    assert {path.name for path in tmp_path.iterdir()} == {"runs", "empty", "site"}
+
+
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     samples = choice_samples(2)
     write_run(tmp_path / "runs" / "a", samples, make_records(samples, [Reply(text="B")] * 2))

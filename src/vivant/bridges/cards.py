@@ -127,7 +127,7 @@ def write_model_card(
 
 def _identify(result: dict[str, Any]) -> tuple[Any, ...]:
     metrics, dataset = result.get("metrics") or [{}], result.get("dataset", {})
-    return dataset.get("type"), dataset.get("config"), metrics[0].get("type")
+    return dataset.get("type"), dataset.get("config"), metrics[0].get("type"), metrics[0].get("name")
 
 
 def _read_card(path: Path) -> tuple[dict[str, Any], str]:

@@ -18,6 +18,7 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, ModelOptions, TransientError, parse_bool, parse_positive
+from vivant.models.local_model import hash_checkpoint
 from vivant.models.model_table import find_server
 from vivant.models.openai import OpenAI
 from vivant.models.server_errors import RequestRefusedError
@@ -55,13 +56,15 @@ class VLLMModel(OpenAI):
         )
         self.name = f"vllm/{model}"
         self._args = str(server_options["args"])
+        self._digest = "" if self._is_running_already else hash_checkpoint(model)
         self._start_timeout = parse_positive("start_timeout", server_options["start_timeout"])
         self._process: asyncio.subprocess.Process | None = None
         self._log: Path | None = None
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {**super().identity, **({"args": self._args} if self._args else {})}
+        stated = {"args": self._args, "checkpoint": self._digest}
+        return {**super().identity, **{name: value for name, value in stated.items() if value}}
 
     @property
     def server(self) -> str:

@@ -16,6 +16,7 @@ from vivant.benchmarks.summary import matches, parse_where
 from vivant.benchmarks.validation import load_samples
 from vivant.core.arguments import as_strings
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
+from vivant.core.files import atomic_path
 from vivant.core.randomness import sample_ids
 from vivant.core.records import Record
 from vivant.core.types import Option, Reply, Sample, job_key
@@ -123,8 +124,10 @@ def import_folder(
 
 
 def _refuse_existing(out: Path) -> None:
-    if RunDir(out).exists() or (out.is_dir() and any(out.iterdir())):
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise RunError(f"{out} exists already; choose another --out")
+    if out.resolve() == Path.cwd():
+        raise RunError(f"{out} is the folder you are in, and would be replaced; choose another --out")
 
 
 def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
@@ -147,10 +150,13 @@ def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
             raise DataError(f"{selection.root} holds no human answers for {task}")
         parts.append(imported)
     directory = RunDir(out)
-    fingerprint = _import_settings(parts, "human", style, None).fingerprint()
-    if directory.exists() and directory.manifest().fingerprint == fingerprint:
-        return Run(out)
-    return write_run(parts, selection, out, "human", style)
+    variant = _identify_answers(parts)
+    fingerprint = _import_settings(parts, "human", style, variant).fingerprint()
+    if not directory.exists():
+        return write_run(parts, selection, out, "human", style, variant)
+    if directory.manifest().fingerprint != fingerprint:
+        raise RunError(f"{out} holds a run of other answers than {selection.root} does; choose another --out")
+    return Run(out)
 
 
 def import_answers(
@@ -192,7 +198,7 @@ def import_answers(
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
         imported = _choose_answers([_add_facets(part, facets) for part in chosen], where, limit, seed)
         selection = Selection(benchmark, tuple(part.task for part in imported), folder)
-        variant = {"answers": digest([part.records for part in imported])[:16]}
+        variant = _identify_answers(imported)
         settings = _import_settings(imported, model, "prepared", variant)
         path = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
         if out and len(by_model) > 1:
@@ -255,6 +261,11 @@ def export_result(run: Run, protocol: Protocol | None) -> list[Path]:
     return [path for kind in kinds for path in benchmark.native.export(parts, kind, run.dir.path)]
 
 
+def _identify_answers(imported: Sequence[Imported]) -> dict[str, object]:
+    """What tells these answers from others to the same samples."""
+    return {"answers": digest([part.records for part in imported])[:16]}
+
+
 def _import_settings(
     imported: Sequence[Imported], model: str, style: str, variant: Mapping[str, object] | None
 ) -> RunSettings:
@@ -275,9 +286,9 @@ def write_run(
     style: str,
     variant: Mapping[str, object] | None = None,
 ) -> Run:
-    """Records as a run directory that looks like any other."""
+    """Records as a run directory that looks like any other. It appears whole or not at all."""
     _refuse_existing(out)
-    directory = RunDir(out)
+    RunDir(out.parent).make()
     settings = _import_settings(imported, model, style, variant)
     manifest = new_manifest(
         out.resolve(),
@@ -291,11 +302,17 @@ def write_run(
         notes=tuple(note for part in imported for note in part.notes),
         command=command_line(),
     )
-    directory.create(manifest, [sample for part in imported for sample in part.samples])
-    with LogWriter(directory.log_file) as log:
-        for part in imported:
-            for record in part.records:
-                log.append(record)
+    try:
+        with atomic_path(out.resolve(), keep_suffix=False) as folder:
+            directory = RunDir(folder)
+            directory.make()
+            with LogWriter(directory.log_file) as log:
+                for part in imported:
+                    for record in part.records:
+                        log.append(record)
+            directory.create(manifest, [sample for part in imported for sample in part.samples])
+    except OSError as error:
+        raise RunError(f"Cannot write the run directory {out}: {error.strerror}") from error
     return Run(out)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from msgspec import Struct
 from vivant.analysis.correction.people import PeopleSource
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError, VivantError
+from vivant.core.files import atomic_path, remove
 from vivant.view.catalog import RunEntry
 from vivant.view.context import BusyError, SampleDetails, ViewerContext
 from vivant.view.export_links import FileLinks
@@ -67,7 +68,7 @@ def export_site(
 
     Args:
         root: the folder of runs.
-        out: the folder to write; an earlier export in it is replaced, anything else refused.
+        out: the folder to write; an earlier export in it is replaced once the new one is whole, anything else refused.
         samples: pages of samples per run.
         media: megabytes of pictures and videos in all; 0 for none.
         protocol: whose scores are shown.
@@ -76,25 +77,36 @@ def export_site(
     """
     if not root.is_dir():
         raise UsageError(f"{root} is no folder; name the one that holds your runs")
-    _clear(out)
-    context = ViewerContext(root, protocol, people)
-    try:
-        return _Exporter(context, out, samples, media).write(report)
-    finally:
-        context.close()
+    _check_target(out)
+    target = out.resolve()
+    with atomic_path(target, keep_suffix=False) as folder:
+        folder.mkdir()
+        context = ViewerContext(root, protocol, people)
+        try:
+            result = _Exporter(context, folder, samples, media).write(report)
+        finally:
+            context.close()
+        earlier = folder.with_name(f"{folder.name}.earlier")
+        if target.exists():
+            target.rename(earlier)
+    remove(earlier)
+    return msgspec.structs.replace(result, folder=out)
 
 
-def _clear(out: Path) -> None:
+def _check_target(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise UsageError(f"{out} is a file; name a folder")
-    if out.exists() and any(out.iterdir()):
-        if not (out / _MARKER).exists():
-            raise UsageError(f"{out} is not empty and no earlier export; name another folder")
-        shutil.rmtree(out)
+    if out.is_mount():
+        raise UsageError(f"{out} is a mount point, which cannot be replaced; name a folder in it")
+    if out.exists() and any(out.iterdir()) and not (out / _MARKER).exists():
+        raise UsageError(f"{out} is not empty and no earlier export; name another folder")
+    parent = out.resolve().parent
     try:
-        out.mkdir(parents=True, exist_ok=True)
+        parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"Cannot write {out}: {error.strerror}; name another folder") from error
+    if not os.access(parent, os.W_OK):
+        raise UsageError(f"Cannot write {out}: nothing may be written to {parent}; name another folder")
 
 
 class _Exporter:

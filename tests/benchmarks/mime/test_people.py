@@ -11,7 +11,10 @@ import pytest
 import vivant
 from tests.support.mime_kit import MIME, load_samples, make_edition, read_import, score_import, write_lines
 from vivant.core.errors import DataError
+from vivant.core.records import Record
 from vivant.core.types import Sample
+from vivant.runs.directory import RunError
+from vivant.runs.log import LogWriter
 
 MCQ, FF = "mime/mcq", "mime/ff"
 
@@ -82,6 +85,46 @@ def test_people_are_a_model_in_python_too(tmp_path: Path) -> None:
     )
     assert run.model == again.model == "human"
     assert [score.value for _, _, score in again.scores()[0].rows] == [1.0]
+
+
+def test_an_import_that_is_stopped_leaves_no_run_that_looks_finished(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = load_samples(tmp_path, MCQ)
+    lines = [make_judgement(data[0], name, "archery", 2) for name in ("ann", "bob", "cid")]
+    write_lines(tmp_path / "human_eval.jsonl", lines)
+    append = LogWriter.append
+
+    def stop_at_the_second(log: LogWriter, record: Record) -> None:
+        if record.repeat == 2:
+            raise KeyboardInterrupt
+        append(log, record)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(LogWriter, "append", stop_at_the_second)
+        vivant.evaluate("mime/mcq", "human", data=tmp_path, out=tmp_path / "human")
+    run = vivant.evaluate("mime/mcq", "human", data=tmp_path, out=tmp_path / "human")
+    assert len(run.records()) == 3
+    assert {path.name for path in run.path.iterdir()} == {"log.jsonl", "samples.jsonl", "manifest.json"}
+
+
+def test_changed_judgements_are_not_shown_as_the_run_of_the_old_ones(tmp_path: Path) -> None:
+    data = load_samples(tmp_path, MCQ)
+    for selection, out in ((2, "right"), (1, "wrong")):
+        write_lines(tmp_path / "human_eval.jsonl", [make_judgement(data[0], "ann", "archery", selection)])
+        run = vivant.evaluate("mime/mcq", "human", data=tmp_path, out=tmp_path / out)
+        assert [score.value for _, _, score in run.scores()[0].rows] == [float(selection == 2)]
+    with pytest.raises(RunError, match=r"right holds a run of other answers than .*; choose another --out"):
+        vivant.evaluate("mime/mcq", "human", data=tmp_path, out=tmp_path / "right")
+
+
+def test_several_files_on_the_same_videos_all_count(tmp_path: Path) -> None:
+    data = load_samples(tmp_path, MCQ)
+    for folder, name, selection in (("a", "ann", 2), ("b", "bob", 1)):
+        line = make_judgement(data[0], name, "archery", selection)
+        write_lines(tmp_path / folder / "human_eval.jsonl", [line])
+    run = vivant.evaluate("mime/mcq", "human", data=tmp_path, out=tmp_path / "human")
+    assert {score.value for _, _, score in run.scores()[0].rows} == {0.0, 1.0}
 
 
 def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from vivant.core.types import Image, Reply, Request, Text
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import Model, ModelOptions
 from vivant.models.image_generation.base import ImageGenerator, ImageRefusedError, create_image_generator
+from vivant.models.image_generation.diffusers import DiffusersGenerator
 from vivant.models.image_generation.illustrated import MAX_PICTURES, IllustratedModel
 from vivant.models.image_generation.placeholder import draw_card
 
@@ -180,3 +181,11 @@ def test_wrong_names_and_places_are_one_line(tmp_path: Path) -> None:
     )
     assert result.returncode == 1
     assert "answers to mime hold no pictures" in result.stderr
+
+
+def test_the_precision_that_is_named_tells_pipelines_apart() -> None:
+    usual, half = (
+        DiffusersGenerator("sd", ModelOptions(values=v)).identity for v in ({}, {"dtype": "float16"})
+    )
+    assert usual == {"image_model": "diffusers/sd"}
+    assert half == {"image_model": "diffusers/sd", "image_dtype": "float16"}

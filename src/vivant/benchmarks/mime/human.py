@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -69,24 +70,31 @@ def find_judgement_files(root: Path) -> list[Path]:
 
 
 def read_judgements(files: Sequence[Path], samples: Sequence[Sample], task: str) -> Imported:
-    """The judgements of several files as records, the first of each person on each video."""
+    """The judgements of several files as records, from each the first of each person on each video."""
     index = SampleIndex(samples)
+    repeats: Counter[str] = Counter()
     records: list[Record] = []
     answered: dict[str, Sample] = {}
     notes: list[str] = []
     for file in files:
-        records += _read_file(file, index, task, answered, notes, others=len(files) > 1)
+        records += _read_file(file, index, task, answered, repeats, notes, others=len(files) > 1)
     return Imported(
         task=task, records=tuple(records), samples=tuple(answered.values()), model=MODEL, notes=tuple(notes)
     )
 
 
 def _read_file(
-    file: Path, index: SampleIndex, task: str, answered: dict[str, Sample], notes: list[str], *, others: bool
+    file: Path,
+    index: SampleIndex,
+    task: str,
+    answered: dict[str, Sample],
+    repeats: Counter[str],
+    notes: list[str],
+    *,
+    others: bool,
 ) -> list[Record]:
     records: list[Record] = []
     answered_pairs: set[tuple[str, str]] = set()
-    repeats: dict[str, int] = {}
     unmatched: list[str] = []
     repeated = contradictory = 0
     for number, line in iter_json_objects(file):
@@ -102,7 +110,7 @@ def _read_file(
         answered_pairs.add((source, sample.id))
         contradictory += _contradicts_itself(judgement)
         answered.setdefault(sample.id, sample)
-        repeats[sample.id] = repeats.get(sample.id, 0) + 1
+        repeats[sample.id] += 1
         records.append(
             _build_record(judgement, sample, task, repeats[sample.id], source, _format_label(file))
         )

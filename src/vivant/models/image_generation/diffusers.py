@@ -27,7 +27,12 @@ class DiffusersGenerator(ImageGenerator):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        named = {"image_steps": self._settings["steps"], "image_size": self._settings["size"]}
+        dtype = self._settings["dtype"]
+        named = {
+            "image_steps": self._settings["steps"],
+            "image_size": self._settings["size"],
+            "image_dtype": dtype if dtype != "auto" else None,
+        }
         return {"image_model": self.name, **{key: value for key, value in named.items() if value is not None}}
 
     async def open(self) -> None:
