@@ -136,6 +136,8 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     """The folder that media paths in samples are relative to."""
     path: str = ""
     """The run's directory."""
+    identity: tuple[str, str] = ("", "")
+    """Name and fingerprint that the directory states: they stay when it is renamed, or shown by another name."""
     stopped: StoppedOrder | None = None
     """Set where the run stopped early: intervals are then those that hold at the moment of stopping."""
 

@@ -288,6 +288,7 @@ class RunScoring:
             judges=infos if registry.of_task(task).task(task).judged else (),
             root=self.manifest.roots.get(task, ""),
             path=str(self.dir.path),
+            identity=(self.manifest.run, self.manifest.fingerprint),
         )
 
 
