@@ -136,6 +136,8 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     """The folder that media paths in samples are relative to."""
     path: str = ""
     """The run's directory."""
+    identity: tuple[str, str] = ("", "")
+    """Name and fingerprint that the directory states: they stay when it is renamed, or shown by another name."""
     stopped: StoppedOrder | None = None
     """Set where the run stopped early: intervals are then those that hold at the moment of stopping."""
 
@@ -253,6 +255,14 @@ class Benchmark(ABC):
     @abstractmethod
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Score records of one task: one score per item, in order. Only replies with status ok or truncated arrive."""
+
+    def join_scores(
+        self,
+        rows: Sequence[tuple[Sample, Record | None, Score]],
+        settings: ScoreSettings,  # noqa: ARG002
+    ) -> list[Score]:
+        """The scores of all rows, of replies that cannot be read too, where several samples count as one."""
+        return [score for _, _, score in rows]
 
     def keep(self, sample: Sample, style: str) -> bool:  # noqa: ARG002
         """Whether a sample belongs to the test set in this style (few-shot leaves demonstrations out)."""

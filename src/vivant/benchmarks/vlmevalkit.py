@@ -19,7 +19,13 @@ from vivant.benchmarks.declarative import media_files, prompts
 from vivant.benchmarks.declarative.cells import find_key, list_texts
 from vivant.benchmarks.declarative.loader import find_group
 from vivant.benchmarks.declarative.media_files import MediaFiles
-from vivant.benchmarks.declarative.scorers import CIRCULAR, join_copies, score_by_rule, score_plain
+from vivant.benchmarks.declarative.scorers import (
+    CIRCULAR,
+    join_copies,
+    join_unreadable,
+    score_by_rule,
+    score_plain,
+)
 from vivant.benchmarks.declarative.spec import BenchmarkSpec, ColumnSpec, ScorerSpec
 from vivant.benchmarks.jsonl import AcceptedAnswers
 from vivant.benchmarks.multiple_choice import make_options
@@ -131,6 +137,13 @@ class VlmEvalKit(Benchmark):
             scores = score_plain(spec, items, {"tolerance": 0.05, "threshold": 0.5})
         circular = settings.values[CIRCULAR] and is_circular(name)
         return join_copies(items, scores) if circular else scores
+
+    def join_scores(
+        self, rows: Sequence[tuple[Sample, Record | None, Score]], settings: ScoreSettings
+    ) -> list[Score]:
+        """Copies that could not be read count for their question."""
+        circular = rows and settings.values[CIRCULAR] and is_circular(rows[0][0].task.partition("/")[2])
+        return join_unreadable(rows) if circular else super().join_scores(rows, settings)
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right, where they count as one."""

@@ -15,11 +15,19 @@ def score_answers(
     benchmark: Benchmark, pairs: Sequence[tuple[Sample, Record]], settings: ScoreSettings
 ) -> list[Score]:
     """One score per record, in order, for a task that needs no judge."""
-    scores = {r.key: score_unreadable(r.key, s, r, settings.protocol, judged=False) for s, r in pairs}
-    readable = [(sample, record) for sample, record in pairs if scores[record.key] is None]
-    for score in score_records(benchmark, readable, settings):
-        scores[score.key] = score
-    return [score for score in scores.values() if score is not None]
+    return score_rows(benchmark, [(sample, record, record.key) for sample, record in pairs], settings)
+
+
+def score_rows(
+    benchmark: Benchmark, rows: Sequence[tuple[Sample, Record | None, str]], settings: ScoreSettings
+) -> list[Score]:
+    """The same for samples with their records, or with none, and keys."""
+    scores = {key: score_unreadable(key, s, r, settings.protocol, judged=False) for s, r, key in rows}
+    readable = [(s, r) for s, r, key in rows if r is not None and scores[key] is None]
+    for own in score_records(benchmark, readable, settings):
+        scores[own.key] = own
+    scored = [(s, r, score) for s, r, key in rows if (score := scores[key]) is not None]
+    return benchmark.join_scores(scored, settings)
 
 
 def score_unreadable(

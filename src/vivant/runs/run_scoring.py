@@ -16,7 +16,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.sample_units import StoppedOrder
-from vivant.benchmarks.validation import score_records, scores_apart
+from vivant.benchmarks.validation import scores_apart
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl, write_jsonl
 from vivant.core.records import Record, Score
@@ -25,7 +25,7 @@ from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel
 from vivant.runs.log import read_log
-from vivant.runs.reply_scoring import score_unreadable
+from vivant.runs.reply_scoring import score_rows, score_unreadable
 from vivant.runs.settings import digest
 from vivant.runs.stopping import find_stopped_order, read_stopping
 
@@ -190,23 +190,21 @@ class RunScoring:
         judges: list[Judgements],
     ) -> dict[str, Score]:
         benchmark = registry.of_task(task)
-        judged = benchmark.task(task).judged
+        rows = _join_records(task, samples, records)
+        if not benchmark.task(task).judged:
+            settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
+            return {score.key: score for score in score_rows(benchmark, rows, settings)}
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
-        for sample, record, key in _join_records(task, samples, records):
-            verdict = score_unreadable(key, sample, record, protocol, judged)
+        for sample, record, key in rows:
+            verdict = score_unreadable(key, sample, record, protocol, judged=True)
             if verdict is not None:
                 scores[key] = verdict
             elif record is not None:
                 readable.append((sample, record))
                 scores[key] = Score(key=key, task=task, id=sample.id)
-        if judged:
-            root = Path(self.manifest.roots.get(task, ""))
-            task_scores = score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path)
-        else:
-            settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            task_scores = score_records(benchmark, readable, settings)
-        for score in task_scores:
+        root = Path(self.manifest.roots.get(task, ""))
+        for score in score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path):
             scores[score.key] = score
         return scores
 
@@ -262,11 +260,7 @@ class RunScoring:
         source = iter(rows)
         size = _PORTION if scores_apart(benchmark) else None
         while portion := list(islice(source, size)):
-            scores = {key: score_unreadable(key, s, r, protocol, judged=False) for s, r, key in portion}
-            readable = [(s, r) for s, r, key in portion if r is not None and scores[key] is None]
-            for score in score_records(benchmark, readable, settings):
-                scores[score.key] = score
-            yield from (score for score in scores.values() if score is not None)
+            yield from score_rows(benchmark, portion, settings)
 
     def _scored_run(
         self,
@@ -288,6 +282,7 @@ class RunScoring:
             judges=infos if registry.of_task(task).task(task).judged else (),
             root=self.manifest.roots.get(task, ""),
             path=str(self.dir.path),
+            identity=(self.manifest.run, self.manifest.fingerprint),
         )
 
 

@@ -399,6 +399,37 @@ def test_options_as_people_write_them(folder: Path) -> None:
     assert load(folder)[0].key == 1
 
 
+@pytest.mark.parametrize(
+    ("choices", "answer", "right"),
+    [
+        ({str(n): f"text {n}" for n in range(12)}, 2, "text 2"),
+        ({f"option_{n}": f"text {n}" for n in range(12)}, 11, "text 11"),
+        ({"A": "red", "B": None, "C": "green", "D": "blue"}, "C", "green"),
+        ({"A": "red", "C": "green", "D": "blue"}, "C", "green"),
+        ({"A": "red", "B": "", "C": "green", "D": "blue"}, "D", "blue"),
+        ({"A": "red", "B": "", "C": "green", "D": "blue"}, "green", "green"),
+        ({"0": "red", "1": "", "2": "green"}, 2, "green"),
+    ],
+)
+def test_a_key_counts_options_as_the_data_name_them(
+    folder: Path, choices: dict[str, str | None], answer: Any, right: str
+) -> None:
+    write_rows(folder, "jsonl", [{**ROWS[0], "choices": choices, "answer": answer}])
+    (sample,) = load(folder)
+    assert sample.key is not None and sample.options[sample.key].text == right
+    assert [option.text for option in sample.options] == [text for text in choices.values() if text]
+
+
+def test_an_empty_column_of_options_keeps_its_letter(folder: Path) -> None:
+    (folder / "mine.yaml").write_text(MINE.replace("options: choices", "options: [A, B, C, D]"))
+    row = {**ROWS[0], "A": "red", "B": "", "C": "green", "D": "blue"}
+    write_rows(folder, "csv", [{**row, "answer": "C"}, {**row, "qid": "b", "answer": "D"}])
+    assert [s.options[s.key].text for s in load(folder) if s.key is not None] == ["green", "blue"]
+    write_rows(folder, "csv", [{**row, "answer": "B"}])
+    with pytest.raises(VivantError, match="id a: the key 'B' is an option without a text"):
+        load(folder)
+
+
 def test_tasks_differ_where_the_file_says_so(folder: Path) -> None:
     (folder / "mine.yaml").write_text(
         "name: mine\nsource: {files: '{task}.jsonl'}\ncolumns: {question: q, answers: a}\nscorer: exact\n"

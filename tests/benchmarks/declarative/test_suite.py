@@ -24,6 +24,7 @@ from vivant.core.types import Control, Image, Reply, Sample, Text, Video, job_ke
 from vivant.engine.data_check import check_data
 from vivant.engine.evaluation import evaluate
 from vivant.media.archives import unpack_all
+from vivant.runs.reply_scoring import score_answers
 
 NAMES = sorted(WRITERS)
 SHOWS = """
@@ -303,6 +304,28 @@ def test_copies_of_mmbench_count_as_one(roots: dict[str, Path]) -> None:
     vanilla = benchmark.score(items, ScoreSettings(values={"rule": "lmms-eval", "circular": False}))
     assert [s.value for s in vanilla][:4] == [1.0] * 4
     assert benchmark.chance(samples[0]) == pytest.approx(1 / 27)
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "value"),
+    [
+        (Reply(status="error", error="time-out"), "missing", None),
+        (Reply(status="truncated", text="I think that"), "scored", 0.0),
+        (Reply(status="truncated", thinking="Let me see"), "truncated", None),
+    ],
+)
+def test_a_copy_that_cannot_be_read_counts_for_its_question(
+    roots: dict[str, Path], reply: Reply, status: str, value: float | None
+) -> None:
+    pairs = []
+    for s in load("mmbench", roots):
+        answer = reply if s.id == "1000000" else Reply(text="ABCD"[s.key or 0])
+        record = Record(key=job_key(s.task, s.id), task=s.task, id=s.id, options=s.options, reply=answer)
+        pairs.append((s, record))
+    settings = ScoreSettings(protocol="strict", values={"rule": "lmms-eval", "circular": True})
+    scores = score_answers(get("mmbench"), pairs, settings)
+    assert [s.status for s in scores] == [status, "excluded", "excluded", "scored", "excluded"]
+    assert [s.value for s in scores] == [value, None, None, 1.0, None]
 
 
 def test_groups_weigh_the_same_in_the_official_table(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pytest
@@ -82,8 +83,33 @@ def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
     with path.open() as file:
         written = list(csv.DictReader(file))
     assert [(row["instance_id"], row["correct"]) for row in written] == [
-        (str(i), "False") for i in range(len(data))
+        (str(i), "") for i in range(len(data))
     ]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_error_is_exported_as_no_answer_not_as_a_wrong_one(tmp_path: Path, task: str) -> None:
+    data = load_samples(tmp_path, task, make_edition(real=False))
+    rows = []
+    for number, s in enumerate(data):
+        right = s.options[s.key].name if s.key is not None else s.answers[0]
+        score = Score(
+            key=f"{task}/{s.id}", task=task, id=s.id, value=1.0, answer=right, detail={"similarity": 1.0}
+        )
+        if number % 2:
+            score = Score(key=score.key, task=task, id=s.id, status="missing", rule="error")
+        rows.append((s, None, score))
+    run = ScoredRun(
+        run="r", model="m", style="cot", task=task, protocol="paper", rows=rows, root=str(tmp_path)
+    )
+    (raw,) = MIME.native.export([run], "mime-raw", tmp_path / "out")
+    assert task == "mime/ff" or json.loads(raw.read_text())["accuracy"] == 1.0
+    statuses = [record.reply.status for record in read_import(raw, data, task).records]
+    assert statuses == ["ok" if number % 2 == 0 else "error" for number in range(len(data))]
+    (path,) = MIME.native.export([run], "mime-score", tmp_path / "out")
+    with path.open() as file:
+        last = [list(row.values())[-1] for row in csv.DictReader(file)]
+    assert last == [("1" if task == "mime/mcq" else "True") if n % 2 == 0 else "" for n in range(len(data))]
 
 
 @pytest.mark.parametrize(

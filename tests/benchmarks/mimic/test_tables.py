@@ -147,6 +147,31 @@ def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) ->
         BENCHMARK.tables.build(BENCHMARK, "mimicking", [run], "paper")
 
 
+def test_judgements_belong_to_the_run_that_was_judged(tmp_path: Path) -> None:
+    nothing = PanelAgreement(percent=None, alpha=None, kappa=None, kappa_items=0, realism_alpha=None, items=0)
+    judged = JudgedSource(source="m", kind="model", comments=4, unjudged=0, judgements=4, human=25.0)
+    file = tmp_path / "judged.json"
+    run = make_comment_run(write_folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
+    named = [
+        msgspec.structs.replace(run, run=name, path=name, identity=identity)
+        for name, identity in (("r", ("r", "f1")), ("again", ("again", "f1")), ("cot", ("r", "f2")))
+    ]
+
+    def build(source: JudgedSource, runs: list[ScoredRun]) -> list[Any]:
+        panel = Panel(
+            name="people", kind="people", annotators=1, judgements=4, sources=(source,), agreement=nothing
+        )
+        file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel,))))
+        table = BENCHMARK.tables.build(BENCHMARK, "mimicking", runs, "paper")
+        return [row[1] for row in table.body[: len(runs)]]
+
+    whole = msgspec.structs.replace(judged, run="r", fingerprint="f1")
+    assert build(whole, named) == [25.0, None, None]
+    assert build(whole, named[1:2]) == [None]
+    assert build(judged, named) == [None, None, None]  # an earlier file, and three runs of the model
+    assert build(judged, named[:1]) == [25.0]
+
+
 # ── text figures ──
 
 

@@ -15,7 +15,7 @@ from vivant.benchmarks.base import Imported, ScoreSettings
 from vivant.benchmarks.mmrv import MMRV
 from vivant.core.errors import DataError, UsageError
 from vivant.core.records import Score
-from vivant.core.types import Sample
+from vivant.core.types import Reply, Sample
 
 SAMPLES = [make_sample(n) for n in range(4)]
 
@@ -169,10 +169,14 @@ def test_an_export_is_read_back_as_it_was(tmp_path: Path) -> None:
     ]
     run = score_pairs(pairs, model="lab/m", style="cot")
     missing = (make_sample(2), None, Score(key=f"{TASK}/2", task=TASK, id="2", status="missing"))
-    run = msgspec.structs.replace(run, rows=(*run.rows, missing))
+    failed = msgspec.structs.replace(
+        make_record(make_sample(3), ""), reply=Reply(status="error", error="time-out")
+    )
+    error = (make_sample(3), failed, Score(key=failed.key, task=TASK, id="3", status="missing", rule="error"))
+    run = msgspec.structs.replace(run, rows=(*run.rows, missing, error))
     (path,) = MMRV().native.export([run], "mmrv-raw", tmp_path)
     assert path.name == "lab_m_on_MMR_V_cot.json"
-    first, second, third = json.loads(path.read_text())
+    first, second, third, fourth = json.loads(path.read_text())
     assert {k: v for k, v in first.items() if not k.startswith("lab/m")} == make_item(0)
     assert first["lab/m_response"] == {"final_answer": "C"}
     assert (second["videoType"], second["correctAnswer"], "lab/m_response" in second) == (
@@ -180,7 +184,8 @@ def test_an_export_is_read_back_as_it_was(tmp_path: Path) -> None:
         "(B) ",
         False,
     )
-    assert third["lab/m_raw_response"] == ""
+    assert third["lab/m_raw_response"] is None and fourth["lab/m_raw_response"] is None
+    assert [r.reply.status for r in read_import(path).records] == ["ok", "ok", "error", "error"]
     again = score_by_id(read_import(path))
     assert [again[n].value for n in ("0", "1")] == [score.value for _, _, score in run.rows[:2]]
     with pytest.raises(UsageError, match="mmrv-raw"):

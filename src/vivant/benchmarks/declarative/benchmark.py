@@ -18,6 +18,7 @@ from vivant.benchmarks.declarative.scorers import (
     RULE,
     choose_rule,
     join_copies,
+    join_unreadable,
     list_settings,
     score_by_rule,
     score_plain,
@@ -95,6 +96,12 @@ class CircularDeclarative(Declarative):
         """The same with copies joined, unless `--set circular=false`."""
         scores = super().score(items, settings)
         return join_copies(items, scores) if settings.values[CIRCULAR] else scores
+
+    def join_scores(
+        self, rows: Sequence[tuple[Sample, Record | None, Score]], settings: ScoreSettings
+    ) -> list[Score]:
+        """Copies that could not be read count for their question."""
+        return join_unreadable(rows) if settings.values[CIRCULAR] else super().join_scores(rows, settings)
 
     def chance(self, sample: Sample) -> float | None:
         """That all copies are guessed right: there are as many as options."""

@@ -106,18 +106,31 @@ def list_texts(value: Any) -> list[str]:
     )
 
 
-def list_options(value: Any) -> list[str]:
-    """The options of one cell: a list, texts by letter, or one text that holds them all with their letters."""
+def list_options(value: Any) -> list[str | None]:
+    """The options of one cell: a list, texts by letter, or one text that holds them all with their letters.
+
+    None stands where a letter or number has no text: keys count it.
+    """
     if isinstance(value, Mapping):
-        named = sorted(str(name) for name in value)
-        return [format_text(value[name]) for name in named if not is_empty(value[name])]
+        names = sorted(value, key=_split_numbers)
+        if all(re.fullmatch("[A-Z]", str(name)) for name in names):  # a letter may be missing
+            names = [chr(65 + place) for place in range(ord(max(names, default="@")) - 64)]
+        cells = [value.get(name) for name in names]
+        return [None if is_empty(cell) else format_text(cell) for cell in cells]
     texts = list_texts(value)
     if len(texts) == 1:
         inside = [text for text in find_inside(texts[0], "A") if text]
         texts = (
             inside if len(inside) > 1 else [line.strip() for line in texts[0].splitlines() if line.strip()]
         )
-    return texts
+    return list(texts)
+
+
+def _split_numbers(name: Any) -> list[tuple[int, str]]:
+    """What names sort by, so that 2 comes before 10."""
+    return [
+        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", str(name)) if part
+    ]
 
 
 def strip_prefixes(texts: Sequence[str]) -> tuple[list[str], str]:
@@ -166,15 +179,26 @@ def read_letter(value: Any) -> str:
     return match[1]
 
 
-def find_key(value: Any, texts: Sequence[str], form: KeyForm) -> int:
-    """The index of the right option. Raises DataError for a key outside of the options."""
+def find_key(value: Any, texts: Sequence[str], form: KeyForm, places: Sequence[int] = ()) -> int:
+    """The index of the right option. Raises DataError for a key outside of the options.
+
+    Args:
+        value: The key's cell.
+        texts: The options.
+        form: How the key is written.
+        places: Where each option stands in the data, which letters and numbers count by; others there are empty.
+    """
+    places = places or range(len(texts))
+    size = places[-1] + 1
     text = format_text(value).strip()
     label = f"the key '{text}'"
     letter = read_letter(value)
     if form in ("auto", "text") and text in texts:
         index = list(texts).index(text)
-        if form == "auto" and letter and ord(letter) - 65 != index:
-            raise DataError(f"{label} is a letter and the text of option {chr(65 + index)}; write `key_form`")
+        if form == "auto" and letter and ord(letter) - 65 != places[index]:
+            raise DataError(
+                f"{label} is a letter and the text of option {chr(65 + places[index])}; write `key_form`"
+            )
         return index
     if form == "text":
         lower = [option.strip().lower() for option in texts]
@@ -183,16 +207,19 @@ def find_key(value: Any, texts: Sequence[str], form: KeyForm) -> int:
                 return lower.index(candidate.lower())
         raise DataError(f"{label} is none of the {len(texts)} options")
     if form == "number":
-        if text.isdecimal() and 0 < int(text) <= len(texts):
-            return int(text) - 1
-        raise DataError(f"{label} is no number of the {len(texts)} options (1 to {len(texts)})")
-    if form == "index" or (form == "auto" and isinstance(value, int) and not isinstance(value, bool)):
-        if text.isdecimal() and int(text) < len(texts):
-            return int(text)
-        hint = "; for numbers from 1 write `key_form: number`" if text == str(len(texts)) else ""
-        raise DataError(f"{label} is no index of the {len(texts)} options (0 to {len(texts) - 1}){hint}")
-    if letter and ord(letter) - 65 < len(texts):
-        return ord(letter) - 65
-    last = chr(64 + len(texts))
-    hint = "; for numbers write `key_form: index`" if text.isdecimal() else ""
-    raise DataError(f"{label} is outside of the {len(texts)} options (A to {last}){hint}")
+        if not (text.isdecimal() and 0 < int(text) <= size):
+            raise DataError(f"{label} is no number of the {size} options (1 to {size})")
+        place = int(text) - 1
+    elif form == "index" or (form == "auto" and isinstance(value, int) and not isinstance(value, bool)):
+        if not (text.isdecimal() and int(text) < size):
+            hint = "; for numbers from 1 write `key_form: number`" if text == str(size) else ""
+            raise DataError(f"{label} is no index of the {size} options (0 to {size - 1}){hint}")
+        place = int(text)
+    elif letter and ord(letter) - 65 < size:
+        place = ord(letter) - 65
+    else:
+        hint = "; for numbers write `key_form: index`" if text.isdecimal() else ""
+        raise DataError(f"{label} is outside of the {size} options (A to {chr(64 + size)}){hint}")
+    if place not in places:
+        raise DataError(f"{label} is an option without a text")
+    return places.index(place)

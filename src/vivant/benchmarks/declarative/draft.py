@@ -104,17 +104,19 @@ def _are_unique(rows: Sequence[Row], name: str) -> bool:
     return len(set(values)) == len(values)
 
 
+def _list_filled(row: Row, name: str) -> list[str]:
+    return [text for text in list_options(_cell(row, name)) if text is not None]
+
+
 def _draft_options(draft: ColumnDraft, rows: Sequence[Row], names: Sequence[str]) -> None:
     columns = draft.columns
-    listed = next(
-        (n for n in _find(names, _OPTIONS) if any(len(list_options(_cell(r, n))) > 1 for r in rows)), ""
-    )
+    listed = next((n for n in _find(names, _OPTIONS) if any(len(_list_filled(r, n)) > 1 for r in rows)), "")
     lettered = [name for name in names if _OPTION_COLUMNS.fullmatch(name)]
     key = next(iter(_find(names, _KEYS)), "")
     options: list[list[str]] = []
     if listed:
         columns["options"] = listed
-        options = [list_options(_cell(row, listed)) for row in rows]
+        options = [_list_filled(row, listed) for row in rows]
     elif len(lettered) > 1:
         columns["options"] = lettered
         options = [[str(_cell(row, n)) for n in lettered if not is_empty(_cell(row, n))] for row in rows]

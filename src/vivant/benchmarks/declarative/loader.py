@@ -86,14 +86,13 @@ class Loader:
         text = format_text(self._cell(row, columns.question))
         if columns.question and not text and not columns.question.endswith(("?", "?}")):
             raise DataError(f"id {name}: the question is empty; a question mark after the column allows that")
-        options, form = self._options(row, text)
+        options, form, places = self._options(row, text)
         text, options, leading, named = self._place_images(row, text, options)
         key, answers = None, tuple(list_texts(self._cell(row, columns.answers)))
         if options:
             try:
-                key = (
-                    find_key(self._cell(row, columns.key), options, columns.key_form) if columns.key else None
-                )
+                if columns.key:
+                    key = find_key(self._cell(row, columns.key), options, columns.key_form, places)
             except MissingColumnError:
                 raise
             except DataError as error:
@@ -133,22 +132,29 @@ class Loader:
             extra={name: value for name, value in extra.items() if not is_empty(value)},
         )
 
-    def _options(self, row: Row, question: str) -> tuple[list[str], str]:
-        """The texts of the options, and the form of the letters that the data put before them."""
+    def _options(self, row: Row, question: str) -> tuple[list[str], str, list[int]]:
+        """The texts of the options, the form of the letters that the data put before them, and their places.
+
+        Empty options are left out, but have a place. Letters that the texts bear themselves count in its stead.
+        """
         columns, absent = self.spec.columns, self.spec.absent
         if columns.options:
             cells = [self._cell(row, column) for column in _list_columns(columns.options)]
-            texts: list[str] = []
+            texts: list[str | None] = []
             for cell in cells:
                 if len(cells) == 1 or isinstance(cell, list):
                     texts += list_options(cell)
-                elif format_text(cell) not in absent:
-                    texts.append(format_text(cell))
-            return strip_prefixes(texts) if len(texts) > 1 else ([], "")
+                else:
+                    texts.append(None if format_text(cell) in absent else format_text(cell))
+            placed = {place: text for place, text in enumerate(texts) if text is not None}
+            if len(placed) < 2:
+                return [], "", []
+            options, form = strip_prefixes(list(placed.values()))
+            return options, form, [] if form else list(placed)
         if self.spec.options_in_question:
             letter = read_letter(self._cell(row, columns.key))
-            return (find_inside(question, letter), "") if letter else ([], "")
-        return [], ""
+            return find_inside(question, letter) if letter else [], "", []
+        return [], "", []
 
     def _paths(self, row: Row, column: str, kind: str) -> list[str]:
         return list(self._media.resolve(self._cell(row, column), kind))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +11,7 @@ import msgspec
 from vivant.benchmarks.declarative.spec import BenchmarkSpec
 from vivant.core.errors import unknown_name_error
 from vivant.core.randomness import derive_seed
-from vivant.core.records import Record, Score
+from vivant.core.records import Record, Score, ScoreStatus
 from vivant.core.types import Sample, Text
 from vivant.metrics import answers
 from vivant.metrics.choice import score_choice
@@ -23,6 +23,8 @@ CIRCULAR = "circular"
 DESCRIPTION = "description"
 METRICS = {"anls": "anls", "vqa": "vqa", "rouge-l": "rouge-l", "judge": "judge"}
 """What `Score.value` is; accuracy for the others."""
+_UNREADABLE: tuple[ScoreStatus, ...] = ("missing", "truncated", "unparsed")
+"""What a question is where one of its copies is, the first that fits."""
 _ANLS_THRESHOLD = 0.5
 _SIMILARITY_THRESHOLD = 0.7
 
@@ -155,14 +157,9 @@ def join_copies(items: Sequence[tuple[Sample, Record]], scores: Sequence[Score])
 
     The first copy bears the value; the others are excluded. A reply that names no option is wrong for its group.
     """
-    groups: dict[tuple[str, int, int], list[int]] = {}
-    for index, (sample, record) in enumerate(items):
-        name = sample.extra.get("group", sample.id)
-        groups.setdefault((name, record.repeat, record.permutation), []).append(index)
     joined = list(scores)
-    for (name, *_), members in groups.items():
+    for members, main in _group_copies(items):
         right = all(scores[index].value == 1.0 for index in members)
-        main = next((index for index in members if items[index][0].id == name), members[0])
         for index in members:
             score = scores[index]
             joined[index] = Score(
@@ -176,3 +173,36 @@ def join_copies(items: Sequence[tuple[Sample, Record]], scores: Sequence[Score])
                 detail={"copy": score.value, "read_by": score.rule},
             )
     return joined
+
+
+def join_unreadable(rows: Sequence[tuple[Sample, Record | None, Score]]) -> list[Score]:
+    """Joined scores with the copies that could not be read: an error leaves the whole question out of the mean, a reply
+    without an answer makes it wrong."""
+    joined = [score for _, _, score in rows]
+    for members, main in _group_copies([(sample, record) for sample, record, _ in rows]):
+        statuses = {rows[index][2].status for index in members}
+        status = next((s for s in _UNREADABLE if s in statuses), None)
+        if status is None:
+            continue
+        wrong = status == "unparsed"
+        for index in members:
+            score = rows[index][2]
+            joined[index] = msgspec.structs.replace(
+                score,
+                status="excluded" if index != main else "scored" if wrong else status,
+                value=0.0 if wrong and index == main else None,
+                rule=f"a copy is {status}" if index == main else "copy of a question",
+                detail=score.detail or {"copy": None, "read_by": score.rule},
+            )
+    return joined
+
+
+def _group_copies(items: Sequence[tuple[Sample, Record | None]]) -> Iterator[tuple[list[int], int]]:
+    """The places of the copies of each question, and of the one that bears the value."""
+    groups: dict[tuple[str, int, int], list[int]] = {}
+    for index, (sample, record) in enumerate(items):
+        name = sample.extra.get("group", sample.id)
+        asked = (record.repeat, record.permutation) if record is not None else (0, 0)
+        groups.setdefault((name, *asked), []).append(index)
+    for (name, *_), members in groups.items():
+        yield members, next((index for index in members if items[index][0].id == name), members[0])

@@ -1,8 +1,8 @@
 """A run in the repository's own files, so that its scripts can read it.
 
 Those scripts join by position, so every sample keeps the row that it has in the data, answered or not, and MIME and
-REAL go to files of their own, in the folders in which the scripts look. A sample that the run did not ask has a row
-without a score, which the scripts leave out of means.
+REAL go to files of their own, in the folders in which the scripts look. A sample that the run did not ask, or whose
+answer never came, has a row without a score, which the scripts leave out of means.
 """
 
 from __future__ import annotations
@@ -68,15 +68,20 @@ def _build_raw_choices(items: Sequence[ScoredItem]) -> dict[str, Any]:
         predictions.append(
             {
                 "instance_id": number,
-                "model_answer": score.answer,
+                "model_answer": score.answer if _counts(score) else None,
                 "correct_answer": options[order.index(sample.key)].name,
-                "is_correct": score.value == 1.0,
+                "is_correct": score.value == 1.0 if _counts(score) else None,
                 "video_path": sample.extra.get("file_name", sample.id),
                 "options": [option.text for option in options],
             }
         )
-    correct = sum(prediction["is_correct"] for prediction in predictions)
-    return {"accuracy": correct / len(predictions), "predictions": predictions}
+    counted = [p["is_correct"] for p in predictions if p["is_correct"] is not None]
+    return {"accuracy": sum(counted) / len(counted) if counted else None, "predictions": predictions}
+
+
+def _counts(score: Score) -> bool:
+    """Whether there was an answer; an error is no wrong one."""
+    return score.status in ("scored", "unparsed")
 
 
 def _build_raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
@@ -84,7 +89,7 @@ def _build_raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
     for number, (sample, record, score) in enumerate(items):
         entry: dict[str, Any] = {
             "instance_id": number,
-            "output_text": score.answer,
+            "output_text": score.answer if _counts(score) else None,
             "video_path": sample.extra.get("file_name", sample.id),
             "action": list(sample.answers),
         }
@@ -112,8 +117,9 @@ def _format_scores(items: Sequence[ScoredItem], task: str, places: Sequence[str]
         ["output_text", "ground_truth", "similarity_score", "correct"] if task == "ff" else ["is_correct"]
     )
     writer.writerow(["instance_id", *columns])
-    rows = {sample.id: _format_score(sample, score, task) for sample, _, score in items}
-    order = places if set(rows) <= set(places) else list(rows)
+    rows = {sample.id: _format_score(sample, score, task) for sample, _, score in items if _counts(score)}
+    asked = [sample.id for sample, _, _ in items]
+    order = places if set(asked) <= set(places) else asked
     writer.writerows([number, *rows.get(name, [""] * len(columns))] for number, name in enumerate(order))
     return buffer.getvalue()
 

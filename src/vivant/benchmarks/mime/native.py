@@ -213,7 +213,13 @@ def _add_choice(reading: ResultFileReader, where: str, item: RawChoice) -> None:
             f"{len(names)} options"
         )
     answered = msgspec.structs.replace(sample, options=options, key=names.index(item.correct_answer))
-    reading.add(where, answered, Reply(text=item.model_answer or ""), {"filed": True})
+    reading.add(where, answered, _make_reply(item.model_answer), {"filed": True})
+
+
+def _make_reply(text: str | None, thinking: str = "") -> Reply:
+    if text is None:
+        return Reply(status="error", error="the file holds no answer")
+    return Reply(text=text, thinking=thinking)
 
 
 def _format_option(option: Any) -> str:
@@ -252,7 +258,7 @@ def _add_free(reading: ResultFileReader, where: str, item: RawFree) -> None:
     if item.fail_mode:
         extra["fail_mode"] = item.fail_mode
     answered = msgspec.structs.replace(sample, answers=labels)
-    reading.add(where, answered, Reply(text=item.output_text or "", thinking=thinking), extra)
+    reading.add(where, answered, _make_reply(item.output_text, thinking), extra)
 
 
 def _note_free(reading: ResultFileReader, samples: Sequence[Sample]) -> None:

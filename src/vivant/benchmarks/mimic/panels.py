@@ -46,6 +46,9 @@ class JudgedSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
     realism_interval: Interval | None = None
     rated: int = 0
     """Judgements that give realism."""
+    run: str = ""
+    """The run that wrote the comments, and its fingerprint; files of earlier versions lack them."""
+    fingerprint: str = ""
 
 
 class PanelAgreement(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -148,6 +151,8 @@ def _compute_panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgemen
                 comments=comments,
                 unjudged=totals[index] - comments,
                 judgements=int(mask.sum()),
+                run=source.run,
+                fingerprint=source.fingerprint,
                 **_compute_means(verdicts[mask], realism[mask], videos[mask], annotators[mask]),
             )
         )

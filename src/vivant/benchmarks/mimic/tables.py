@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -144,9 +145,11 @@ def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchm
     panels = _read_panels(list(parts.values()))
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
+    models = Counter(part.model for part in parts.values())
     for run, part in parts.items():
         text_figures = compute_text_figures(comments[run], vectors)
-        judged = next((j for panel in panels for j in panel.sources if _is_same_source(j, part)), None)
+        alone = models[part.model] == 1
+        judged = next((j for panel in panels for j in panel.sources if _is_same_source(j, part, alone)), None)
         body.append(
             (part.model, *_format_judged(judged), *_format_text_figures(text_figures), *_count_losses(part))
         )
@@ -246,8 +249,11 @@ def _read_panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
     return outcome.panels
 
 
-def _is_same_source(judged: JudgedSource, part: ScoredRun) -> bool:
-    return judged.source in (part.model, f"{part.model} ({part.run})")
+def _is_same_source(judged: JudgedSource, part: ScoredRun, alone: bool) -> bool:
+    """Whether this very run was judged. Files that name no run go by the model, where no other run has it."""
+    if judged.run:
+        return (judged.run, judged.fingerprint) == part.identity
+    return judged.source == f"{part.model} ({part.run})" or (alone and judged.source == part.model)
 
 
 def _format_judged(judged: JudgedSource | None) -> tuple[Cell, Cell]:

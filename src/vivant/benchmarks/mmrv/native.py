@@ -13,7 +13,7 @@ from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, format_id, read_file
 from vivant.benchmarks.mmrv.score import FINAL, extract_letter
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
-from vivant.core.records import Record
+from vivant.core.records import Record, Score
 from vivant.core.types import Reply, Sample
 
 RAW = "_raw_response"
@@ -220,7 +220,7 @@ def write_results(run: ScoredRun, out: Path) -> list[Path]:
     paths: list[Path] = []
     for repeat in repeats:
         items = [
-            _build_item(sample, record, score.answer, run.model)
+            _build_item(sample, record, score, run.model)
             for sample, record, score in run.rows
             if record is None or record.repeat == repeat
         ]
@@ -231,7 +231,9 @@ def write_results(run: ScoredRun, out: Path) -> list[Path]:
     return paths
 
 
-def _build_item(sample: Sample, record: Record | None, answer: str, model: str) -> dict[str, Any]:
+def _build_item(sample: Sample, record: Record | None, score: Score, model: str) -> dict[str, Any]:
+    """One entry of the file; an answer that never came is null, which is read back as an error."""
+    reply = record.reply.text if record is not None and score.status in ("scored", "unparsed") else None
     native = sample.extra.get("native", {})
     number = int(sample.id) if sample.id.isdecimal() else sample.id
     item: dict[str, Any] = {
@@ -243,8 +245,8 @@ def _build_item(sample: Sample, record: Record | None, answer: str, model: str) 
         "abilityType_L2": native.get("abilityType_L2", sample.facets.get("l2", "")),
         "abilityType_L3": native.get("abilityType_L3", sample.facets.get("l3", "")),
         "question_idx": number,
-        f"{model}{RAW}": record.reply.text if record is not None else "",
+        f"{model}{RAW}": reply,
     }
-    if answer:
-        item[f"{model}{ANSWER}"] = {"final_answer": answer}
+    if score.answer:
+        item[f"{model}{ANSWER}"] = {"final_answer": score.answer}
     return item
