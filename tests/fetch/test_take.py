@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,23 @@ def test_a_folder_is_copied_once_and_links_in_it_are_followed(
     assert tree(place)["inner/a.json"] == b"{}"
     messages = [record.getMessage() for record in caplog.records if record.name == "vivant"]
     assert "2 of 2 files" in messages[0] and "1 of 2 files" in messages[1]
+
+
+def test_a_file_with_other_content_of_the_same_size_is_copied_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    origin, place = tmp_path / "origin", tmp_path / "data"
+    origin.mkdir()
+    (origin / "q.jsonl").write_text('{"answer": "A"}\n')
+    copy_data(str(origin), place)
+    (origin / "q.jsonl").write_text('{"answer": "B"}\n')
+    os.utime(origin / "q.jsonl", (1, 1))
+    copy_data(str(origin), place)
+    assert tree(place) == tree(origin)
+    os.utime(origin / "q.jsonl", (2, 2))
+    caplog.set_level("INFO", "vivant")
+    copy_data(str(origin), place)
+    assert "0 of 1 files" in caplog.text
 
 
 def test_a_folder_is_linked_and_nothing_is_overwritten(tmp_path: Path) -> None:

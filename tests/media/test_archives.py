@@ -279,3 +279,41 @@ def test_a_damaged_zip_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04 broken")
     with pytest.raises(DataError, match=r"a\.zip: damaged or not readable .* fetch it again"):
         unpack_all(tmp_path, ["*.zip"])
+
+
+def _write_archive(path: Path, data: bytes) -> None:
+    if path.suffix == ".tar":
+        path.write_bytes(make_tar({"images/1.jpg": data}))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("images/1.jpg", data)
+
+
+@pytest.mark.parametrize("first,second", [("a.tar", "b.tar"), ("a.zip", "b.zip"), ("a.tar", "b.zip")])
+@pytest.mark.parametrize("other", [b"BBBB", b"BBBBBB"])
+def test_a_member_never_replaces_another_archives(
+    tmp_path: Path, first: str, second: str, other: bytes
+) -> None:
+    _write_archive(tmp_path / first, b"AAAA")
+    _write_archive(tmp_path / second, other)
+    for _ in range(2):
+        with pytest.raises(DataError, match=rf"{second}: member 'images/1.jpg' refused: {first} has another"):
+            unpack_all(tmp_path, [first, second])
+        assert (tmp_path / "images/1.jpg").read_bytes() == b"AAAA"
+    (tmp_path / first).unlink()
+    (tmp_path / f".unpacked-{first}.json").unlink()
+    assert unpack_all(tmp_path, [second]) == 1
+    assert (tmp_path / "images/1.jpg").read_bytes() == other
+    _write_archive(tmp_path / "c.tar", other)
+    assert unpack_all(tmp_path, ["c.tar"]) == 0  # the same content in two archives is no dispute
+
+
+@pytest.mark.parametrize("name", ["a.tar", "a.zip"])
+def test_a_newer_archive_replaces_members_of_the_same_size(tmp_path: Path, name: str) -> None:
+    old, new = content(1, 3 << 20), content(1, (3 << 20) - 1) + b"!"
+    _write_archive(tmp_path / name, old)
+    assert unpack_all(tmp_path, [name]) == 1
+    _write_archive(tmp_path / name, new)
+    assert unpack_all(tmp_path, [name]) == 1
+    assert (tmp_path / "images/1.jpg").read_bytes() == new != old
+    assert unpack_all(tmp_path, [name]) == 0

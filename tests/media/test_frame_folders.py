@@ -10,6 +10,7 @@ import pytest
 from PIL import Image
 
 from tests.support.data_files import write_split_tar, write_zip
+from vivant.benchmarks.declarative.media_files import MediaFiles
 from vivant.core.errors import DataError
 from vivant.media.archives import is_unpacked, unpack_all
 from vivant.media.frame_folders import list_frames, name_frame_video, write_frame_video
@@ -26,7 +27,7 @@ def write_frames(folder: Path, ending: str, count: int = 5) -> Path:
 @pytest.mark.parametrize("rate", [3.0, 23.976])
 def test_pictures_become_the_frames_of_a_video(tmp_path: Path, ending: str, off: int, rate: float) -> None:
     frames = list_frames(write_frames(tmp_path / "frames", ending))
-    target = tmp_path / "made" / name_frame_video(frames, rate)
+    target = tmp_path / "made" / name_frame_video(frames, rate, "frames")
     write_frame_video(frames, target, rate)
     first = target.read_bytes()
     write_frame_video(frames, target, rate)
@@ -44,7 +45,8 @@ def test_pictures_become_the_frames_of_a_video(tmp_path: Path, ending: str, off:
 
 def test_a_folder_of_something_else_is_no_video(tmp_path: Path) -> None:
     folder = write_frames(tmp_path / "frames", ".jpg")
-    assert name_frame_video(list_frames(folder), 3) != name_frame_video(list_frames(folder), 4)
+    names = {name_frame_video(list_frames(folder), rate, "frames") for rate in (3, 4)}
+    assert len(names) == 2
     (folder / "00001.png").write_bytes(b"")
     with pytest.raises(DataError, match="is no video; it must hold JPEG pictures or PNG pictures alone"):
         list_frames(folder)
@@ -55,6 +57,20 @@ def test_a_folder_of_something_else_is_no_video(tmp_path: Path) -> None:
     (tmp_path / "bad" / "1.jpg").write_bytes(b"no picture")
     with pytest.raises(DataError, match=r"1\.jpg is no picture"):
         write_frame_video(list_frames(tmp_path / "bad"), tmp_path / "x.mov", 3)
+
+
+def test_folders_of_one_name_with_pictures_of_one_size_are_two_videos(tmp_path: Path) -> None:
+    first, second = (write_frames(tmp_path / name / "clip", ".png") for name in "uw")
+    for one, other in zip(list_frames(first), reversed(list_frames(first)), strict=True):
+        (second / one.name).write_bytes(other.read_bytes())
+    for folder in (first, second):  # pictures of one colour, as long as each other
+        longest = max(frame.stat().st_size for frame in list_frames(first))
+        for frame in list_frames(folder):
+            frame.write_bytes(frame.read_bytes().ljust(longest, b"\0"))
+    media = MediaFiles(tmp_path, "")
+    videos = [media.join_frames(f"{name}/clip", 3) for name in "uw"]
+    assert (tmp_path / videos[0]).read_bytes() != (tmp_path / videos[1]).read_bytes()
+    assert media.join_frames("u/clip", 3) == videos[0]
 
 
 def test_an_archive_is_known_to_be_unpacked(tmp_path: Path) -> None:

@@ -55,6 +55,17 @@ class PartStore(Struct, frozen=True):
                 f"{folder}/{info.path[start:]}" for info in entries if info.path.endswith(".parquet")
             )
 
+    def list_states(self) -> dict[str, tuple[int, int]]:
+        """Size and time of change in nanoseconds of every file, by name."""
+        with self._open("") as (system, path):
+            entries = system.get_file_info(fs.FileSelector(path, allow_not_found=True, recursive=True))
+            start = len(path) + 1
+            return {
+                info.path[start:]: (info.size, info.mtime_ns or 0)
+                for info in entries
+                if info.type == fs.FileType.File
+            }
+
     @contextmanager
     def open_table(self, name: str) -> Iterator[pq.ParquetFile]:
         """A Parquet file, of which row groups are fetched as they are asked for."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import logging
 import shutil
 from collections.abc import Callable
@@ -23,7 +24,7 @@ def is_url(origin: str) -> bool:
 
 
 def copy_data(origin: str, target: Path, *, link: bool = False, dry_run: bool = False) -> None:
-    """Bring everything in `origin` to `target`; what is there with the same size stays. Never asks the hub."""
+    """Bring everything in `origin` to `target`; what is there unchanged stays. Never asks the hub."""
     if is_url(origin):
         if link:
             raise UsageError(f"--link: {origin} is not a folder on this machine")
@@ -48,9 +49,17 @@ class _File(Struct, frozen=True):
     goal: Path
     size: int
     copy: Callable[[Path], object]
+    original: Path | None = None
+    """None in an object store, where the size alone is compared."""
 
     def is_there(self) -> bool:
-        return self.goal.is_file() and self.goal.stat().st_size == self.size
+        if not self.goal.is_file() or self.goal.stat().st_size != self.size:
+            return False
+        if self.original is None or self.original.stat().st_mtime_ns == self.goal.stat().st_mtime_ns:
+            return True
+        return filecmp.cmp(
+            self.original, self.goal, shallow=False
+        )  # a copy by other means has a time of its own
 
 
 def _link(folder: Path, target: Path) -> None:
@@ -70,7 +79,7 @@ def _local_files(folder: Path, target: Path) -> list[_File]:
         return lambda goal: shutil.copy2(path, goal)
 
     return [
-        _File(str(path), target / path.relative_to(folder), path.stat().st_size, copier(path))
+        _File(str(path), target / path.relative_to(folder), path.stat().st_size, copier(path), path)
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]

@@ -3,6 +3,8 @@
 The pieces are read once, one after the other, as one stream: no joined copy is written, and the checksum
 of each piece is taken as it passes. Every file appears under its name only when it is whole, so an
 interrupted unpacking goes on where it stopped; a note beside the files lets a finished one be skipped.
+A file that is there is compared with the archive's: a changed one is written again, unless the note of another
+archive says that it is that one's.
 """
 
 from __future__ import annotations
@@ -17,18 +19,17 @@ import tarfile
 import time
 import zipfile
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import IO, Any
 
-import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError
 from vivant.core.file_parts import FilePart, JoinedFile, read_head
 from vivant.core.file_types import detect_impostor
-from vivant.core.files import write_atomic
 from vivant.core.progress import ProgressCallback
+from vivant.media.unpack_notes import list_owners, read_note, read_state, write_note
 
 _CHUNK = 1 << 20
 _JUNK = ("__MACOSX", ".DS_Store")
@@ -52,15 +53,6 @@ class UnpackResult(Struct, frozen=True, kw_only=True):
     def complete(self) -> bool:
         """Whether every member of the archive is in the folder."""
         return not self.problems
-
-
-class _Note(Struct, frozen=True):
-    """Left beside the files of a finished unpacking, so that it need not be done again."""
-
-    pieces: tuple[tuple[str, int, int, str], ...]
-    """Name, size, time of change, sha256."""
-    files: dict[str, int]
-    problems: tuple[str, ...]
 
 
 # ── Members ──────────────────────────────────────────────────────────────────────────────────────
@@ -124,7 +116,7 @@ def unpack_archive(
         if progress:
             progress(read, total, current)
 
-    extraction = _Extraction(out, choose_path)
+    extraction = _Extraction(out, choose_path, list_owners(out, note_file))
     raw = JoinedFile(sources, report_read)
     try:
         with io.BufferedReader(raw, _CHUNK) as stream:
@@ -154,8 +146,9 @@ def unpack_archive(
         present=extraction.present,
         problems=tuple(extraction.problems),
     )
-    if not broken:
-        _write_note(note_file, sources, result, extraction.files)
+    if not broken and not extraction.disputed:
+        digests = [piece.sha256 for piece in result.pieces]
+        write_note(note_file, sources, digests, result.problems, extraction.files)
     return result
 
 
@@ -172,9 +165,12 @@ def _broken_line(sources: Sequence[Path], member: str, why: str, recovered: int)
 class _Extraction:
     """Takes members one by one; keeps count of what became of them."""
 
-    def __init__(self, out: Path, choose_path: MemberPath | None) -> None:
+    def __init__(self, out: Path, choose_path: MemberPath | None, owners: Mapping[str, str]) -> None:
         self.out = out
         self.choose_path = choose_path
+        self.owners = owners
+        self.disputed = False
+        """Whether another archive owns the place of a member; that is settled outside, so no note is left."""
         self.written = 0
         self.present = 0
         self.files: dict[str, int] = {}
@@ -221,14 +217,10 @@ class _Extraction:
         self._origin[relative] = member.name
         path = self.out / goal
         try:
-            if path.is_file() and not path.is_symlink() and path.stat().st_size == member.size:
-                self.present += 1
-                self.files[relative] = member.size
-                return
+            there = path.is_file() and not path.is_symlink()
+            same_size = there and path.stat().st_size == member.size
             path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.parent.resolve().is_relative_to(self.out.resolve()):
-                self.problems.append(f"member '{member.name}' refused: its folder is a link that leads away")
-                return
+            leads_away = not path.parent.resolve().is_relative_to(self.out.resolve())
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:
                 raise
@@ -237,12 +229,47 @@ class _Extraction:
         source = archive.extractfile(member)
         if source is None:
             raise tarfile.ReadError(f"no data for {member.name}")
+        alike, chunk = _count_alike(source, path) if same_size else (0, source.read(_CHUNK))
+        if same_size and not chunk:
+            self.present += 1
+            self.files[relative] = member.size
+            return
+        if leads_away:
+            self.problems.append(f"member '{member.name}' refused: its folder is a link that leads away")
+            return
+        if there and relative in self.owners:
+            self.disputed = True
+            self.problems.append(_dispute(member.name, self.owners[relative]))
+            return
         with self._part.open("wb") as target:
-            while chunk := source.read(_CHUNK):
+            if alike:  # the archive cannot be read twice
+                with path.open("rb") as old:
+                    for start in range(0, alike, _CHUNK):
+                        target.write(old.read(min(_CHUNK, alike - start)))
+            while chunk:
                 target.write(chunk)
+                chunk = source.read(_CHUNK)
         self._part.replace(path)
         self.written += 1
         self.files[relative] = member.size
+
+
+def _count_alike(source: IO[bytes], path: Path) -> tuple[int, bytes]:
+    """How many bytes of a member are as in a file of the same size, and the chunk that differs; b'' for none."""
+    alike = 0
+    with path.open("rb") as old:
+        while chunk := source.read(_CHUNK):
+            if old.read(len(chunk)) != chunk:
+                return alike, chunk
+            alike += len(chunk)
+    return alike, b""
+
+
+def _dispute(member: str, owner: str) -> str:
+    return (
+        f"member '{member}' refused: {owner} has another file of that name; unpack the two in folders of their "
+        f"own, or remove {owner} and .unpacked-{owner}.json and run it again"
+    )
 
 
 # ── Archives by pattern, zip files among them ────────────────────────────────────────────────────
@@ -288,8 +315,11 @@ def _group_pieces(files: Sequence[Path]) -> list[list[Path]]:
 
 
 def _unpack_zip(source: Path, out: Path, progress: ProgressCallback | None) -> int:
-    """Extract a zip archive; members that are there whole are left alone."""
-    written = 0
+    """Extract a zip archive; members that are there unchanged are left alone."""
+    note_file = out / f".unpacked-{source.name}.json"
+    if _already(note_file, [source], out):
+        return 0
+    written, owners, files = 0, list_owners(out, note_file), dict[str, int]()
     part = out / f".vivant-part-{os.getpid()}"
     try:
         with zipfile.ZipFile(source) as archive:
@@ -300,9 +330,14 @@ def _unpack_zip(source: Path, out: Path, progress: ProgressCallback | None) -> i
                     raise DataError(f"{source}: member '{member.filename}' refused: {reason}")
                 inner = PurePosixPath(member.filename)
                 path = out / inner
-                junk = any(name in _JUNK or name.startswith("._") for name in inner.parts)
-                if junk or (path.is_file() and path.stat().st_size == member.file_size):
+                if any(name in _JUNK or name.startswith("._") for name in inner.parts):
                     continue
+                files[inner.as_posix()] = member.file_size
+                if path.is_file():
+                    if path.stat().st_size == member.file_size and _crc(path) == member.CRC:
+                        continue
+                    if inner.as_posix() in owners:
+                        raise DataError(f"{source}: {_dispute(member.filename, owners[inner.as_posix()])}")
                 path.parent.mkdir(parents=True, exist_ok=True)
                 if not path.parent.resolve().is_relative_to(out.resolve()):
                     raise DataError(f"{source}: member '{member.filename}' refused: its folder leads away")
@@ -312,6 +347,8 @@ def _unpack_zip(source: Path, out: Path, progress: ProgressCallback | None) -> i
                 written += 1
                 if progress:
                     progress(number, len(members), member.filename)
+        if os.access(out, os.W_OK):  # data that are whole may be read-only
+            write_note(note_file, [source], [""], (), files)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"{source}: damaged or not readable ({error}); fetch it again") from error
     except OSError as error:
@@ -321,29 +358,20 @@ def _unpack_zip(source: Path, out: Path, progress: ProgressCallback | None) -> i
     return written
 
 
-# ── The note of a finished unpacking ─────────────────────────────────────────────────────────────
-
-
-def _state(path: Path) -> tuple[str, int, int]:
-    status = path.stat()
-    return path.name, status.st_size, status.st_mtime_ns
-
-
-def _write_note(file: Path, sources: Sequence[Path], result: UnpackResult, files: dict[str, int]) -> None:
-    read = zip(sources, result.pieces, strict=True)
-    note = _Note(tuple((*_state(path), piece.sha256) for path, piece in read), files, result.problems)
-    write_atomic(file, msgspec.json.encode(note))
+def _crc(path: Path) -> int:
+    crc = 0
+    with path.open("rb") as content:
+        while chunk := content.read(_CHUNK):
+            crc = zlib.crc32(chunk, crc)
+    return crc
 
 
 def _already(file: Path, sources: Sequence[Path], out: Path) -> UnpackResult | None:
     """The result of an earlier unpacking of the same pieces, if all its files are still there, whole."""
-    if not file.is_file():
+    note = read_note(file)
+    if note is None:
         return None
-    try:
-        note = msgspec.json.decode(file.read_bytes(), type=_Note)
-    except msgspec.DecodeError:
-        return None  # a torn note costs a second unpacking, nothing else
-    if [entry[:3] for entry in note.pieces] != [_state(path) for path in sources]:
+    if [entry[:3] for entry in note.pieces] != [read_state(path) for path in sources]:
         return None
     for name, size in note.files.items():
         path = out / name

@@ -22,12 +22,9 @@ def list_frames(folder: Path) -> list[Path]:
     return files
 
 
-def name_frame_video(frames: list[Path], rate: float) -> str:
-    """A name that follows from the pictures' names and sizes and the rate."""
-    listed = [
-        f"{frames[0].parent.name} {rate:g}",
-        *(f"{frame.name} {frame.stat().st_size}" for frame in frames),
-    ]
+def name_frame_video(frames: list[Path], rate: float, path: str) -> str:
+    """A name that follows from the folder's path in the data, the pictures' names and sizes, and the rate."""
+    listed = [f"{path} {rate:g}", *(f"{frame.name} {frame.stat().st_size}" for frame in frames)]
     return hashlib.sha256("\n".join(listed).encode()).hexdigest()[:32] + ".mov"
 
 

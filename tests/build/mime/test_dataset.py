@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -166,6 +167,25 @@ def test_it_goes_on_where_it_was_and_follows_another_seed(rendered: Path, tmp_pa
     assert len(videos) == 8, "nothing is left in a split of before"
     changed = [path.name for path in videos if path.stat().st_mtime_ns != cropped[path.name]]
     assert changed == [spoilt.name], "only the broken one was made anew"
+
+
+def test_cropped_videos_follow_the_content_of_their_source(rendered: Path, tmp_path: Path) -> None:
+    """Two renders with the same names; the time of change of a file says nothing of which one it is."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    shutil.copytree(rendered, first)
+    shutil.copytree(rendered, second)
+    blank, aligned = sorted(rendered.glob("*Waving01*.mp4"))
+    shutil.copyfile(aligned, second / blank.name)
+    os.utime(second / blank.name, (1, 1))
+    make_dataset(first, tmp_path / "out")
+    (old,) = (tmp_path / "out" / "cropped").rglob(blank.name)
+    before = old.read_bytes()
+    make_dataset(second, tmp_path / "out")
+    (other,) = (tmp_path / "out" / "cropped").rglob(aligned.name)
+    assert old.read_bytes() == other.read_bytes() != before
+    written = other.stat().st_mtime_ns
+    make_dataset(second, tmp_path / "out")
+    assert other.stat().st_mtime_ns == written
 
 
 def test_small_videos_have_one_edition(tmp_path: Path) -> None:

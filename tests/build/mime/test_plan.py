@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from vivant.build.mime import ACTIONS, MINI, VARIANTS, load_plan, make_character
 from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition, format_metadata, read_edition
 from vivant.build.mime.estimate import estimate_render
+from vivant.build.mime.jobs import load_setup, plan_jobs
 from vivant.build.mime.plan import plan_shots
+from vivant.build.mime.plan_file import OwnAction, Specification
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.rendering import (
     fit_length,
@@ -60,6 +63,26 @@ def write(folder: Path, text: str = OWN) -> Path:
     file = folder / "plan.yaml"
     file.write_text(text)
     return file
+
+
+def test_a_recording_that_changes_within_a_process_is_read_again(tmp_path: Path) -> None:
+    action = OwnAction(
+        name="Mine",
+        motion="m.bvh",
+        labels=("mine",),
+        background="gym",
+        misaligned="street",
+        distractors=("a", "b", "c"),
+    )
+    spec = Specification(actions=(action,), seconds=0.4, fps=10.0, width=96, height=96)
+    setups = []
+    for time, name in enumerate(("Drinking01", "Waving01"), 1):
+        write_bvh(perform(ACTIONS[name], 12.0), tmp_path / "m.bvh")
+        os.utime(tmp_path / "m.bvh", (time, time))
+        (job, *_) = plan_jobs(Edition(spec, tuple(stage(spec))), tmp_path, None)
+        setups.append(load_setup(job))
+        assert load_setup(job) is setups[-1]
+    assert not np.array_equal(setups[0].motion.rotations, setups[1].motion.rotations)
 
 
 def test_a_plan_of_ones_own_brings_actions_avatars_and_backgrounds(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ So does clean with its parts and the video files in object storage.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -80,6 +81,9 @@ def test_a_cluster_writes_what_one_process_writes(
         ray.shutdown()
     assert local.keys() == spread.keys() and len(local) > 12
     assert [name for name in local if local[name] != spread[name]] == []
+    record, record_stored = (json.loads(files.pop("clean/step.json")) for files in (local, stored))
+    assert record_stored["counts"] == record["counts"]
+    assert record_stored["fingerprint"] != record["fingerprint"], "where the videos are is part of it"
     assert stored == {name: content for name, content in local.items() if name.startswith("clean/")}
 
 

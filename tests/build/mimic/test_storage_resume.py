@@ -8,14 +8,18 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import vivant.build.mimic.cleaning as cleaning
+from tests.build.mimic.test_ingest import info, put
 from tests.support.object_storage import serve_objects
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
+from vivant.build.mimic.world.phrases import load_topics
+from vivant.build.mimic.world.rendering import render_video
 
 ALONE = PipelineSettings(workers=1)
 
@@ -57,6 +61,58 @@ def test_a_killed_clean_in_storage_goes_on(tmp_path: Path) -> None:
             "parts are gone at the end"
         )
     assert _files(killed / "clean") == _files(whole / "clean")
+
+
+def _write_two_videos(crawl: Path) -> None:
+    topics = {topic.name: topic for topic in load_topics()}
+    for name, topic, title in (("one", "train", "a title of one"), ("two", "tea", "quite another title")):
+        comments = [{"id": str(n), "text": f"comment {n} on {name}"} for n in range(6)]
+        put(crawl, name, info(id=name, title=title, description="", comments=comments))
+        render_video(topics[topic], 3, crawl / f"{name}.mp4", size=(96, 72), seconds=1.0)
+
+
+def _kept(work: Path) -> list[str]:
+    return sorted(pl.read_parquet(work / "clean/videos/*.parquet")["id"].to_list())
+
+
+def test_stored_files_are_known_by_address_and_state(tmp_path: Path) -> None:
+    crawl, work = tmp_path / "crawl", tmp_path / "work"
+    _write_two_videos(crawl)
+    ingest(work, [crawl], ALONE)
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+        shutil.copy(crawl / "one.mp4", folder)
+    cleaning.clean(work, ALONE, media=f"file://{first}")
+    assert _kept(work) == ["one"]
+    shutil.copy(crawl / "two.mp4", first)  # uploaded later
+    assert not cleaning.clean(work, ALONE, media=f"file://{first}").kept
+    assert _kept(work) == ["one", "two"]
+    assert cleaning.clean(work, ALONE, media=f"file://{first}").kept
+    (second / "two.mp4").write_bytes(b"no video")
+    assert not cleaning.clean(work, ALONE, media=f"file://{second}").kept
+    assert _kept(work) == ["one"]
+
+
+def test_parts_done_before_a_file_was_mended_are_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    crawl, work = tmp_path / "crawl", tmp_path / "work"
+    _write_two_videos(crawl)
+    ingest(work, [crawl], ALONE)
+    whole = (crawl / "two.mp4").read_bytes()
+    (crawl / "two.mp4").write_bytes(whole[:300])
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(cleaning, "_finish", die)
+        cleaning.clean(work, ALONE)
+    (crawl / "two.mp4").write_bytes(whole)
+    step = cleaning.clean(work, ALONE)
+    assert _kept(work) == ["one", "two"]
+    assert not pl.read_parquet(work / "clean/quarantine.parquet").height
+    assert [count.out for count in step.record.counts] == [2, 12]
 
 
 @pytest.mark.parametrize(

@@ -388,4 +388,5 @@ def test_descriptions_are_cut_at_the_end_of_a_sentence_or_word() -> None:
 
 def test_file_names_are_safe() -> None:
     assert file_name("youtube", "aB-_1", "x/y.webm") == "youtube-aB-_1.webm"
+    assert file_name("x-y", "z", "q.mp4") != file_name("x", "y-z", "q.mp4") == "x-y-z.mp4"
     assert "/" not in file_name("a/b", "../../etc", "") and file_name("a", "é", "").endswith(".mp4")

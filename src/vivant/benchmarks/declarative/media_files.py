@@ -103,7 +103,7 @@ class MediaFiles:
                 f"the video {path} is a folder; say how many of its pictures make a second: `frame_rate`"
             )
         frames = list_frames(folder)
-        video = f"{FOLDER}/frames/{name_frame_video(frames, rate)}"
+        video = f"{FOLDER}/frames/{name_frame_video(frames, rate, path)}"
         if not (self._root / video).is_file():
             write_frame_video(frames, self._root / video, rate)
         return video

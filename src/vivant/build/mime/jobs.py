@@ -30,6 +30,7 @@ from vivant.build.mime.rendering import (
     RenderStatistics,
     check_files,
     load_renderer,
+    recording_state,
     render_shot,
     set_up_action,
 )
@@ -151,9 +152,10 @@ _LAST: list[tuple[bytes, ActionSetup]] = []
 
 def load_setup(job: RenderJob) -> ActionSetup:
     """The motion and camera of a job, kept while jobs of the same action follow each other."""
-    key = msgspec.json.encode((job.spec, job.staging, job.root))
+    root = Path(job.root)
+    key = msgspec.json.encode((job.spec, job.staging, job.root, recording_state(job.spec, job.staging, root)))
     if not _LAST or _LAST[0][0] != key:
-        _LAST[:] = [(key, set_up_action(job.spec, job.staging, Path(job.root)))]
+        _LAST[:] = [(key, set_up_action(job.spec, job.staging, root))]
     return _LAST[0][1]
 
 

@@ -67,7 +67,9 @@ def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSe
         noise = chance.derive_seed(spec.seed, staging.actor)
         motion = perform(ACTIONS[action.motion], spec.fps, variation, seed=noise)
     else:
-        motion = _read_recording(root / action.motion).resampled(spec.fps)
+        motion = _read_recording(root / action.motion, recording_state(spec, staging, root)).resampled(
+            spec.fps
+        )
     if action.heading:
         motion = motion.turned(action.heading)
     if spec.seconds is not None:
@@ -76,8 +78,19 @@ def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSe
     return ActionSetup(motion, frame_motion(shapes, (spec.width, spec.height)), variation.stature)
 
 
+def recording_state(spec: Specification, staging: Staging, root: Path) -> tuple[int, int] | None:
+    """Size and time of change of an action's recording; None for a bundled motion or a file that is gone."""
+    action = find_plan_action(spec, staging.action)
+    file = root / action.motion
+    if action.motion in ACTIONS or not file.exists():
+        return None
+    status = file.stat()
+    return status.st_size, status.st_mtime_ns
+
+
 @lru_cache(maxsize=2)
-def _read_recording(file: Path) -> Motion:
+def _read_recording(file: Path, _state: tuple[int, int] | None) -> Motion:
+    """`_state` is only a key: a file that has changed is read again."""
     return read_motion(file)
 
 

@@ -149,7 +149,9 @@ def file_name(platform: str, name: str, media: str) -> str:
     """A name that is safe on any disk and says nothing of the video."""
     ending = PurePosixPath(media).suffix.lower()
     stem = f"{platform}-{name}"
-    if not _SAFE.fullmatch(stem):
+    if "-" in platform:  # ("x-y", "z") and ("x", "y-z") are two videos
+        stem = hashlib.sha256(f"{platform}/{name}".encode()).hexdigest()[:24]
+    elif not _SAFE.fullmatch(stem):
         stem = hashlib.sha256(stem.encode()).hexdigest()[:24]
     return stem + (ending if ending in _ENDINGS else ".mp4")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections import Counter
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -45,6 +47,7 @@ from vivant.build.part_store import PartStore, join_location
 from vivant.build.worker_pool import make_pool
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.runs.settings import digest
 
 _PART = 400_000
 """Comments that are looked at together."""
@@ -73,8 +76,11 @@ def clean(
         _check_address(address)
     rules_file = Path(settings.clean.rules) if settings.clean.rules else None
     inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
+    parameters = msgspec.to_builtins(settings.clean)
+    if media:
+        parameters["media"] = _digest_media(work, media)
     with begin_step(
-        work, "clean", inputs, settings.clean, version=2, resume=True, scratch=(DEALT, LEFT), force=force
+        work, "clean", inputs, parameters, version=2, resume=True, scratch=(DEALT, LEFT), force=force
     ) as step:
         if not step.done:
             _clean(step, settings, read_rules(rules_file), progress, ray, store, media)
@@ -86,6 +92,14 @@ def clean(
 def _open_store(step: BuildStep, address: str) -> PartStore:
     """The step's folder in object storage, named by its fingerprint: parts of another crawl are never taken for its."""
     return PartStore(join_location(address, f"clean-{step.record.fingerprint[:16]}"))
+
+
+def _digest_media(work: Path, media: str) -> str:
+    """A digest of an address and of the crawl's files as they lie there: one uploaded later is looked at."""
+    table = PartStore(str(work / "ingest")).read_tables("videos", ["file"])
+    files = [] if table is None else sorted(filter(None, table.column("file").to_pylist()))
+    states = PartStore(media).list_states()
+    return digest([media, [(file, states.get(file)) for file in files]])
 
 
 def _check_address(address: str) -> None:
@@ -129,9 +143,9 @@ def _clean(
 
     first_pass = partial(partition_comments, job=PartitionJob(store.location, parts, settings.clean, rules))
     partitioned = make_pool(workers, first_pass, ray).map(ranges, report)
-    _save_kept(store, videos)
-    _save_pasted(store, step, settings)
-    second_pass = partial(clean_threads, job=ThreadJob(store.location, settings.clean))
+    saved = _save_kept(store, videos) + _save_pasted(store, step, settings)
+    inputs = hashlib.sha256(saved).hexdigest()[:16]
+    second_pass = partial(clean_threads, job=ThreadJob(store.location, settings.clean, inputs))
     cleaned = make_pool(workers, second_pass, ray).map(range(parts), report)
     if address:
         for name in ("comments", LEFT):
@@ -176,7 +190,7 @@ def _check_files(
     )
 
 
-def _save_kept(store: PartStore, videos: ExaminedVideos) -> None:
+def _save_kept(store: PartStore, videos: ExaminedVideos) -> bytes:
     codes = {name: number for number, name in enumerate(load_detector().languages)}
     kept = np.flatnonzero(videos.kept)
     hashes = (
@@ -187,9 +201,10 @@ def _save_kept(store: PartStore, videos: ExaminedVideos) -> None:
     content = io.BytesIO()
     np.savez(content, hashes=hashes[order], codes=language[order])
     store.write(KEPT_VIDEOS, content.getvalue())
+    return content.getvalue()
 
 
-def _save_pasted(store: PartStore, step: BuildStep, settings: PipelineSettings) -> None:
+def _save_pasted(store: PartStore, step: BuildStep, settings: PipelineSettings) -> bytes:
     """Keys of long texts that stand under many videos."""
     with connect(step.work, settings.memory, settings.workers) as db:
         db.execute("CREATE TEMP TABLE long_texts (key UBIGINT, video UBIGINT)")
@@ -206,6 +221,7 @@ def _save_pasted(store: PartStore, step: BuildStep, settings: PipelineSettings) 
     content = io.BytesIO()
     np.save(content, np.asarray(keys, np.uint64))
     store.write(PASTED_KEYS, content.getvalue())
+    return content.getvalue()
 
 
 def _finish(

@@ -44,6 +44,8 @@ class ThreadJob(Struct, frozen=True):
     store: str
     """Holds KEPT_VIDEOS and PASTED_KEYS."""
     settings: CleanSettings
+    inputs: str
+    """A digest of KEPT_VIDEOS and PASTED_KEYS: a part that was done with others is done again."""
 
 
 class ThreadReport(Struct):
@@ -51,17 +53,21 @@ class ThreadReport(Struct):
 
     kept: int = 0
     left: dict[str, int] = {}
+    inputs: str = ""
 
 
 def clean_threads(number: int, job: ThreadJob) -> ThreadReport:
-    """Second pass over one part; one that was done before is not done again."""
+    """Second pass over one part; one that was done before from the same is not done again."""
     store = PartStore(job.store)
     done = f"{DEALT}/part-{number:04d}.json"
     before = store.read(done)
     if before is not None:
-        return msgspec.json.decode(before, type=ThreadReport)
+        report = msgspec.json.decode(before, type=ThreadReport)
+        if report.inputs == job.inputs:
+            return report
     table = store.read_tables(f"{DEALT}/{number:04d}")
     report = ThreadReport() if table is None else _clean_table(table.combine_chunks(), number, job, store)
+    report.inputs = job.inputs
     store.write(done, msgspec.json.encode(report))
     return report
 
@@ -94,11 +100,10 @@ def _clean_table(table: pa.Table, number: int, job: ThreadJob, store: PartStore)
     _mark_few(reason, table, video, job.settings.fewest_comments)
 
     removed = np.flatnonzero(reason)
-    if len(removed):
-        names = pa.array(reasons).take(pa.array(reason[removed]))
-        lost = pa.table({"ref": table.column("ref").take(pa.array(removed)), "reason": names})
-        counted = lost.group_by(["ref", "reason"]).aggregate([([], "count_all")])
-        store.write_table(f"{LEFT}/part-{number:04d}.parquet", counted)
+    names = pa.array(reasons).take(pa.array(reason[removed]))
+    lost = pa.table({"ref": table.column("ref").take(pa.array(removed)), "reason": names})
+    counted = lost.group_by(["ref", "reason"]).aggregate([([], "count_all")])
+    store.write_table(f"{LEFT}/part-{number:04d}.parquet", counted)
     good = np.flatnonzero(reason == 0)
     order = good[np.argsort(video[good], kind="stable")]
     kept = table.take(pa.array(order))

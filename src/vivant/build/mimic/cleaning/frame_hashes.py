@@ -1,12 +1,13 @@
 """Which files are videos, and which of them show the same pictures: hashes of frames by their coarse waves.
 
 Frames are decoded in processes of their own (a broken file may take its process with it) or on a Ray cluster that
-sees the same files. What is found is kept in WORK/.frames.jsonl by path, size and time of change, so that an
-interrupted run goes on and a second one decodes nothing.
+sees the same files. What is found is kept in WORK/.frames.jsonl by path, size and time of change (in object storage
+by the address too), so that an interrupted run goes on and a second one decodes nothing. Missing files are not kept.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,7 @@ FRAMES = 5
 _WIDE, _SIDE = 32, 16
 _SEEN_SIDE = 144
 _AT_ONCE = 16
+_MISSING = (-1, 0)
 _FLAT = 3.0
 """Deviation of the grey values below which a picture has nothing in it."""
 
@@ -41,6 +43,8 @@ class FrameHashes(Struct, frozen=True):
     changed: int
     hashes: tuple[str, ...] = ()
     problem: str = ""
+    address: str = ""
+    """A digest of the address in object storage, which may hold a key; '' for a folder."""
 
 
 def hash_videos(
@@ -53,25 +57,29 @@ def hash_videos(
 ) -> dict[str, FrameHashes]:
     """Hashes of files, relative to a root; those known from before are not opened.
 
-    A root may be an address of object storage. Files there count as unchanged.
+    A root may be an address of object storage.
     """
+    states = PartStore(root).list_states() if isinstance(root, str) else {f: _status(root / f) for f in files}
+    address = hashlib.sha256(root.encode()).hexdigest()[:16] if isinstance(root, str) else ""
     cached = _read_cache(work / CACHE)
     results: dict[str, FrameHashes] = {}
     missing: list[str] = []
     for file in files:
-        before = cached.get(file)
-        if before is not None and (
-            isinstance(root, str) or (before.size, before.changed) == _status(root / file)
-        ):
+        before = cached.get((address, file))
+        if before is not None and (before.size, before.changed) == states.get(file):
             results[file] = before
         else:
             missing.append(file)
     encoder = msgspec.json.Encoder()
     with (work / CACHE).open("ab") as cache:
         for hashes in _hash_missing(missing, root, workers, ray):
+            if address:
+                size, changed = states.get(hashes.file, _MISSING)
+                hashes = msgspec.structs.replace(hashes, size=size, changed=changed, address=address)
             results[hashes.file] = hashes
-            cache.write(encoder.encode(hashes) + b"\n")
-            cache.flush()
+            if hashes.size >= 0:
+                cache.write(encoder.encode(hashes) + b"\n")
+                cache.flush()
             progress(len(results), len(files), "videos looked at")
     return results
 
@@ -80,19 +88,19 @@ def _status(path: Path) -> tuple[int, int]:
     try:
         status = path.stat()
     except OSError:
-        return -1, 0
+        return _MISSING
     return status.st_size, status.st_mtime_ns
 
 
-def _read_cache(path: Path) -> dict[str, FrameHashes]:
-    results: dict[str, FrameHashes] = {}
+def _read_cache(path: Path) -> dict[tuple[str, str], FrameHashes]:
+    results: dict[tuple[str, str], FrameHashes] = {}
     if path.is_file():
         for line in path.read_bytes().splitlines():
             try:
                 hashes = msgspec.json.decode(line, type=FrameHashes)
             except msgspec.MsgspecError:
                 continue  # the torn last line of a run that was killed: that file is looked at again
-            results[hashes.file] = hashes
+            results[hashes.address, hashes.file] = hashes
     return results
 
 
@@ -145,7 +153,7 @@ def _hash_fetched(file: str, address: str) -> FrameHashes:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder) / f"video{Path(file).suffix}"
         if not PartStore(address).fetch(file, place):
-            return FrameHashes(file, -1, 0, problem="the file is missing")
+            return FrameHashes(file, *_MISSING, problem="the file is missing")
         hashed = hash_video(place.name, folder)
     return msgspec.structs.replace(hashed, file=file, changed=0)
 
