@@ -284,4 +284,13 @@ def _replaced_folder(folder: Path) -> Iterator[Path]:
     with atomic_path(folder) as temporary:
         temporary.mkdir()
         yield temporary
-        remove(folder)
+        if folder.exists():  # set aside until the new one is there: a kill in between loses neither
+            old = name_replaced(folder)
+            remove(old)
+            folder.rename(old)
+    remove(name_replaced(folder))
+
+
+def name_replaced(folder: Path) -> Path:
+    """Where a folder lies while another takes its place."""
+    return folder.with_name(f".{folder.name}.old")

@@ -57,9 +57,9 @@ def clean_threads(number: int, job: ThreadJob) -> ThreadReport:
     """Second pass over one part; one that was done before is not done again."""
     store = PartStore(job.store)
     done = f"{DEALT}/part-{number:04d}.json"
-    before = store.read(done)
+    before = store.read_report(done, ThreadReport)
     if before is not None:
-        return msgspec.json.decode(before, type=ThreadReport)
+        return before
     table = store.read_tables(f"{DEALT}/{number:04d}")
     report = ThreadReport() if table is None else _clean_table(table.combine_chunks(), number, job, store)
     store.write(done, msgspec.json.encode(report))
