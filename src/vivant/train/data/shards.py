@@ -27,7 +27,32 @@ from vivant.core.files import atomic_path, write_jsonl
 from vivant.core.paths import cache_root
 
 logger = logging.getLogger("vivant")
-_VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".mov")
+_VIDEO_SUFFIXES = frozenset(
+    [
+        ".mp4",
+        ".webm",
+        ".mkv",
+        ".mov",
+        ".m4v",
+        ".avi",
+        ".flv",
+        ".f4v",
+        ".wmv",
+        ".asf",
+        ".mpg",
+        ".mpeg",
+        ".m2v",
+        ".ts",
+        ".mts",
+        ".m2ts",
+        ".3gp",
+        ".3g2",
+        ".ogv",
+        ".qt",
+        ".gif",
+    ]
+)
+"""Videos as crawls hold them; `vivant build mimic` writes a video under the suffix that it has."""
 _RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
 _TORN = (tarfile.TarError, EOFError)
 _UNREACHABLE = (OSError, ValueError, ImportError, asyncio.TimeoutError)
