@@ -211,3 +211,13 @@ def test_videos_are_read_whatever_their_suffix(world: Path, tmp_path: Path) -> N
         members |= {name.replace(".mp4", f".{suffix}"): data for name, data in pair.items()}
     write_shard(tmp_path / "some.tar", members)
     assert len(load_examples([make_source("some.tar")], tmp_path).examples) == len(suffixes)
+
+
+def test_a_shard_replaced_at_its_address_is_read_again(
+    world: Path, shards: Path, store: tuple[str, list[str]]
+) -> None:
+    pairs = list_pairs(world)
+    for address in (f"file://{shards}/train-0000.tar", f"{store[0]}/train-0001.tar"):
+        assert len(load_examples([make_source(address)], Path()).examples) == 2
+        write_shard(shards / address.rpartition("/")[2], {**pairs[0], **pairs[1], **pairs[2]})
+        assert len(load_examples([make_source(address)], Path()).examples) == 3
