@@ -67,3 +67,10 @@ def test_what_is_not_reached_is_named_without_keys() -> None:
 def test_an_address_keeps_what_stands_behind_its_question_mark() -> None:
     assert join_location("s3://b/a/?region=x", "clean-1") == "s3://b/a/clean-1?region=x"
     assert join_location("s3://b/a", "clean-1") == "s3://b/a/clean-1"
+
+
+def test_a_report_that_cannot_be_read_is_none(store: PartStore) -> None:
+    assert store.read_report("done/a.json", dict) is None
+    for content, report in ((b"", None), (b'{"rows": 1}', {"rows": 1})):
+        store.write("done/a.json", content)
+        assert store.read_report("done/a.json", dict) == report

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 import yaml
@@ -265,3 +265,27 @@ def test_an_evaluation_that_cannot_take_place_is_refused_before_the_first_step(
     with pytest.raises(VivantError, match=message):
         train(make_recipe(recipe(world, evaluation=evaluation)), world.parent)
     assert not (world.parent / "out").exists()
+
+
+def test_a_kill_while_the_best_model_is_replaced_loses_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vivant.train.checkpoint_store import CheckpointStore
+
+    store: Any = CheckpointStore(tmp_path, *[cast("Any", None)] * 4, is_main=True)
+    for name in ("last", "best"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model").write_text(name)
+
+    def kill(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "replace", kill)
+        with pytest.raises(KeyboardInterrupt):
+            store.keep_best_model()
+    assert store.load() is None
+    assert (tmp_path / "best" / "model").read_text() == "best"
+    store.keep_best_model()
+    assert (tmp_path / "best" / "model").read_text() == "last"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "last"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,12 +17,15 @@ from tests.support.train_kit import recipe, write_world
 from tests.train.test_backbones import write_chat, write_tokenizer
 from vivant.cli.train import app
 from vivant.core.errors import UsageError
+from vivant.core.types import FramePolicy
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
     from vivant.train.checkpoints import load_model
     from vivant.train.data.frame_loader import FrameLoader
+    from vivant.train.feature_cache import FeatureCache, open_feature_cache
+    from vivant.train.feature_extraction import write_features
     from vivant.train.model.vision_encoder import VisionEncoder
     from vivant.train.settings import make_recipe
     from vivant.train.trainer import train
@@ -156,3 +160,34 @@ def test_bf16_checkpoints_train_by_default_and_load_again(world: Path, tmp_path:
     assert {weight.dtype for weight in model.parameters()} == {torch.float32}
     ids = torch.tensor([processor.encode_prompt("the red ball", video=False)])
     assert model.generate(ids, max_new_tokens=2, do_sample=False).shape[1] <= 2
+
+
+def test_backbones_that_learnt_stay_so_when_a_later_training_freezes_them(
+    world: Path, chat: Path, tmp_path: Path
+) -> None:
+    def run(out: str, *, frozen: bool, begin: str = "") -> tuple[Any, dict[str, Any]]:
+        content = make_published(world, chat, tmp_path / out, steps=1, learning_rate=0.01)
+        content["model"]["vision"]["frozen"] = frozen
+        content["model"] |= {"temporal": {"on": False}, "fusion": {"place": "input"}}
+        content["model"]["language"] = {"chat": True, "frozen": frozen}
+        if begin:
+            content["begin"] = str(tmp_path / begin / "last")
+        train(make_recipe(content))
+        return load_model(tmp_path / out / "last")[0], content
+
+    first, _ = run("first", frozen=False)
+    second, content = run("second", frozen=True, begin="first")
+    wanted, found = first.state_dict(), second.state_dict()
+    names = [name for name in wanted if name.startswith(("eyes.", "language_model."))]
+    assert len(names) > 60 and all(torch.equal(wanted[name], found[name]) for name in names)
+    settings = make_recipe(content).model
+    FeatureCache(second.settings, FramePolicy(), "no").folder.mkdir(parents=True, exist_ok=True)
+    assert open_feature_cache(settings, FramePolicy(), "no") is not None, "the named backbone's"
+    assert open_feature_cache(second.settings, FramePolicy(), "no", second.trained) is None
+    with pytest.raises(UsageError, match="has learnt"):
+        write_features(make_recipe(content))
+    config = tmp_path / "second" / "last" / "config.json"
+    marked = json.loads(config.read_text("utf-8"))
+    assert marked.pop("trained") == ["language", "vision"]
+    config.write_text(json.dumps(marked), encoding="utf-8")  # as earlier versions wrote it
+    assert load_model(config.parent)[0].trained == {"language", "vision"}

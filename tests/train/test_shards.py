@@ -202,3 +202,22 @@ def test_shards_that_cannot_be_used(tmp_path: Path, world: Path, store: tuple[st
             load_examples([make_source(pattern)], tmp_path)
     with pytest.raises(UsageError, match="limit and split need all samples at once"):
         ExampleSet([make_source("lone.tar", limit=3)], tmp_path)
+
+
+def test_videos_are_read_whatever_their_suffix(world: Path, tmp_path: Path) -> None:
+    suffixes = ("mp4", "m4v", "avi", "MOV", "flv")
+    members: dict[str, bytes] = {}
+    for pair, suffix in zip(list_pairs(world), suffixes, strict=False):
+        members |= {name.replace(".mp4", f".{suffix}"): data for name, data in pair.items()}
+    write_shard(tmp_path / "some.tar", members)
+    assert len(load_examples([make_source("some.tar")], tmp_path).examples) == len(suffixes)
+
+
+def test_a_shard_replaced_at_its_address_is_read_again(
+    world: Path, shards: Path, store: tuple[str, list[str]]
+) -> None:
+    pairs = list_pairs(world)
+    for address in (f"file://{shards}/train-0000.tar", f"{store[0]}/train-0001.tar"):
+        assert len(load_examples([make_source(address)], Path()).examples) == 2
+        write_shard(shards / address.rpartition("/")[2], {**pairs[0], **pairs[1], **pairs[2]})
+        assert len(load_examples([make_source(address)], Path()).examples) == 3

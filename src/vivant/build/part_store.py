@@ -10,14 +10,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
 from pyarrow import fs
 
 from vivant.core.errors import UsageError, VivantError
+from vivant.core.files import write_atomic
+
+_T = TypeVar("_T")
 
 
 class PartStore(Struct, frozen=True):
@@ -39,10 +43,21 @@ class PartStore(Struct, frozen=True):
             with system.open_input_stream(path) as file:
                 return bytes(file.read())
 
+    def read_report(self, name: str, kind: type[_T]) -> _T | None:
+        """What a finished part says of itself; None where nothing can be read, so that it is done again."""
+        content = self.read(name)
+        try:
+            return None if content is None else msgspec.json.decode(content, type=kind)
+        except msgspec.DecodeError:
+            return None
+
     def write(self, name: str, content: bytes) -> None:
-        """Put a file there."""
+        """Put a file there, which appears whole or not at all."""
         with self._open(name) as (system, path):
             self._make_folder(system, path)
+            if not self.is_remote:
+                write_atomic(Path(path), content)
+                return
             with system.open_output_stream(path) as file:
                 file.write(content)
 

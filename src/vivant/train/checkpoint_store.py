@@ -24,6 +24,7 @@ from vivant.train.checkpoints import (
     copy_model,
     list_checkpoints,
     load_state,
+    name_replaced,
     save_model,
     save_state,
 )
@@ -94,6 +95,9 @@ class CheckpointStore:
         """Take up the last checkpoint, where there is one."""
         saved = list_checkpoints(self._out)
         if self._is_main:  # what a killed training was writing
+            for model in (self.last_model, self.best_model):  # killed between two renames
+                if name_replaced(model).is_dir() and not model.exists():
+                    name_replaced(model).rename(model)
             for folder in (self._out, self._out / "checkpoints"):
                 for path in folder.glob(".*.tmp"):
                     remove(path)

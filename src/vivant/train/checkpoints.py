@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from vivant.train.model.processing import Processor
 WEIGHTS, CONFIG, STATE = "model.safetensors", "config.json", "state.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _METADATA = {"format": "pt"}
+_BACKBONES = {"vision": "eyes", "language": "language_model"}
 
 
 class CheckpointError(VivantError):
@@ -65,23 +66,29 @@ def save_model(
         complete: whether weights that can be loaded again by their model's name are written too.
     """
     weights = dict(state or model.state_dict())
-    settings = model.settings
+    settings, trained = model.settings, set(model.trained)
     lora_settings = settings.language.lora
     with _replaced_folder(folder) as temporary:
         if lora_settings is not None and lora == "merged":
             weights = merge_lora(weights, lora_settings)
+            trained.add("language")
             language = msgspec.structs.replace(settings.language, lora=None)
             settings = msgspec.structs.replace(settings, language=language)
         elif lora_settings is not None:
             weights, updates = split_lora(weights)
             adapter = make_peft_config(model.language_model, lora_settings)
-            adapter.base_model_name_or_path = settings.language_source or None
+            is_published = settings.language_source and "language" not in trained
+            adapter.base_model_name_or_path = settings.language_source if is_published else None
             adapter.save_pretrained(temporary / "adapter")
             save_file(_drop_tied_tensors(updates), temporary / "adapter" / ADAPTER_WEIGHTS, _METADATA)
         if not complete:
-            weights = {name: value for name, value in weights.items() if not is_downloadable(name, settings)}
+            weights = {
+                name: value for name, value in weights.items() if not is_downloadable(name, settings, trained)
+            }
         save_file(_drop_tied_tensors(weights), temporary / WEIGHTS, _METADATA)
-        config = MimicChatConfig(parts=msgspec.to_builtins(settings), architectures=["MimicChat"])
+        config = MimicChatConfig(
+            parts=msgspec.to_builtins(settings), trained=sorted(trained), architectures=["MimicChat"]
+        )
         config.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
     return folder
@@ -111,18 +118,24 @@ def load_model(
             f"{path} is a {config.model_type}, no MIMIC-Chat; try --model transformers/{path}"
         )
     settings = config.settings
+    trained = config.trained or ()
     if not quantized:
         language = msgspec.structs.replace(settings.language, quantize="")
         settings = msgspec.structs.replace(settings, language=language)
-        config = MimicChatConfig(parts=msgspec.to_builtins(settings))
+        config = MimicChatConfig(parts=msgspec.to_builtins(settings), trained=config.trained)
     missing = [
-        name for name in _list_weight_names(config) if name not in weights and is_downloadable(name, settings)
+        name
+        for name in _list_weight_names(config)
+        if name not in weights and is_downloadable(name, settings, trained)
     ]
     model = MimicChat(config, pretrained=bool(missing), dtype=dtype or torch.float32)
+    if config.trained is None:  # written before it was said: what is stored may have learnt
+        stored = {name.partition(".")[0] for name in weights}
+        model.trained |= {part for part, module in _BACKBONES.items() if module in stored}
     if settings.language.lora is not None:
         weights = join_lora_state(weights, _load_adapter(path), model, str(path))
     # What was fetched by its name; of quantized weights also the scales beside them.
-    fetched = {name for name in model.state_dict() if missing and is_downloadable(name, settings)}
+    fetched = {name for name in model.state_dict() if missing and is_downloadable(name, settings, trained)}
     load_weights(model, weights, str(path), fetched)
     model.eval()
     if not settings.language.quantize:
@@ -130,15 +143,27 @@ def load_model(
     return model, Processor(settings, tokenizer, model.vocabulary)
 
 
-def is_downloadable(name: str, settings: ModelSettings) -> bool:
-    """Whether a weight never learns and can be loaded again by its model's name."""
+def is_downloadable(name: str, settings: ModelSettings, trained: Collection[str]) -> bool:
+    """Whether a weight never learnt and can be loaded again by its model's name. `trained`: the backbones that did."""
     if "lora_" in name:
         return False
-    if name.startswith("eyes."):
-        return bool(settings.vision.frozen and settings.vision_source)
-    if name.startswith("video_encoder."):
+    module = name.partition(".")[0]
+    if module == _BACKBONES["vision"]:
+        return bool(settings.vision.frozen and settings.vision_source and "vision" not in trained)
+    if module == "video_encoder":
         return bool(settings.temporal.encoder.name)
-    return name.startswith("language_model.") and bool(settings.language.frozen and settings.language_source)
+    return module == _BACKBONES["language"] and bool(
+        settings.language.frozen and settings.language_source and "language" not in trained
+    )
+
+
+def read_trained(folder: Path) -> list[str]:
+    """The backbones of a finished model that have learnt, as far as its configuration says it."""
+    try:
+        config = MimicChatConfig.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        raise ModelError(loading_error(str(folder), error)) from error
+    return config.trained or []
 
 
 def _list_weight_names(config: MimicChatConfig) -> list[str]:
@@ -259,4 +284,13 @@ def _replaced_folder(folder: Path) -> Iterator[Path]:
     with atomic_path(folder) as temporary:
         temporary.mkdir()
         yield temporary
-        remove(folder)
+        if folder.exists():  # set aside until the new one is there: a kill in between loses neither
+            old = name_replaced(folder)
+            remove(old)
+            folder.rename(old)
+    remove(name_replaced(folder))
+
+
+def name_replaced(folder: Path) -> Path:
+    """Where a folder lies while another takes its place."""
+    return folder.with_name(f".{folder.name}.old")

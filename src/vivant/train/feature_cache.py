@@ -8,6 +8,7 @@ at all.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,14 @@ class FeatureCache:
             save_file(tensors, temporary)
 
 
-def open_feature_cache(settings: ModelSettings, frames: FramePolicy, precision: str) -> FeatureCache | None:
-    """The cache that fits a model; None where its features change as it learns, or nothing was cached."""
-    if not settings.has_fixed_features or not settings.vision_source:
+def open_feature_cache(
+    settings: ModelSettings, frames: FramePolicy, precision: str, trained: Collection[str] = ()
+) -> FeatureCache | None:
+    """The cache that fits a model; None where its features change as it learns, or nothing was cached.
+
+    Nor is there one where the backbone has learnt in an earlier training (`trained`): the cache is its source's.
+    """
+    if not settings.has_fixed_features or not settings.vision_source or "vision" in trained:
         return None
     cache = FeatureCache(settings, frames, precision)
     return cache if cache.folder.is_dir() else None

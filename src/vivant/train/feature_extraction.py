@@ -15,6 +15,7 @@ from torch import nn
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.paths import cache_root
 from vivant.train.accelerator import frozen_dtype, make_accelerator
+from vivant.train.checkpoints import read_trained
 from vivant.train.data.frame_loader import FrameLoader
 from vivant.train.data.sources import load_examples
 from vivant.train.feature_cache import FeatureCache
@@ -68,6 +69,11 @@ def write_features(
         raise UsageError(
             "Features can be cached where a named backbone is frozen and temporal.init is features or video; "
             "in this recipe they change as the model learns"
+        )
+    if recipe.begin and "vision" in read_trained(base / Path(recipe.begin).expanduser()):
+        raise UsageError(
+            f"The backbone of {recipe.begin} has learnt, so its features are not those of {settings.vision_source}; "
+            "train without cached features"
         )
     accelerator: Any = make_accelerator(recipe)
     precision = str(accelerator.mixed_precision)

@@ -74,7 +74,10 @@ def train(recipe: Recipe, base: Path = Path(), *, resume: bool = False) -> Train
             workers=data.workers,
             megabytes=data.memory,
             features=open_feature_cache(
-                components.model.settings, data.frames, str(accelerator.mixed_precision)
+                components.model.settings,
+                data.frames,
+                str(accelerator.mixed_precision),
+                components.model.trained,
             ),
         )
     ) as frame_loader:

@@ -27,12 +27,39 @@ from vivant.core.files import atomic_path, write_jsonl
 from vivant.core.paths import cache_root
 
 logger = logging.getLogger("vivant")
-_VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".mov")
+_VIDEO_SUFFIXES = frozenset(
+    [
+        ".mp4",
+        ".webm",
+        ".mkv",
+        ".mov",
+        ".m4v",
+        ".avi",
+        ".flv",
+        ".f4v",
+        ".wmv",
+        ".asf",
+        ".mpg",
+        ".mpeg",
+        ".m2v",
+        ".ts",
+        ".mts",
+        ".m2ts",
+        ".3gp",
+        ".3g2",
+        ".ogv",
+        ".qt",
+        ".gif",
+    ]
+)
+"""Videos as crawls hold them; `vivant build mimic` writes a video under the suffix that it has."""
 _RANGE = re.compile(r"\{(\d+)\.\.(\d+)\}")
 _TORN = (tarfile.TarError, EOFError)
 _UNREACHABLE = (OSError, ValueError, ImportError, asyncio.TimeoutError)
 """What disks and the file systems of fsspec raise."""
 _ATTEMPTS = 3
+_VERSION_KEYS = {"size", "etag", "mtime", "lastmodified", "last-modified", "last_modified", "updated"}
+"""What file systems of fsspec say of a file that changes with its content."""
 
 
 class ShardEntry(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,18 +111,20 @@ def _list_remote(pattern: str) -> Iterator[Shard]:
     import fsspec
 
     try:
-        if "*" not in pattern:
-            yield Shard(pattern, _hash(pattern))
-            return
         system, path = fsspec.url_to_fs(pattern)
-        names = sorted(system.glob(path))
+        names = sorted(system.glob(path)) if "*" in pattern else [path]
     except _UNREACHABLE as error:
         raise DataError(f"The shards {pattern} cannot be listed: {_describe(error)}") from error
     if not names:
         raise DataError(f"No shard is called {pattern}")
     for name in names:
-        address = str(system.unstrip_protocol(name))
-        yield Shard(address, _hash(address))
+        address = str(system.unstrip_protocol(name)) if "*" in pattern else pattern
+        try:
+            status = system.info(name)
+        except _UNREACHABLE as error:
+            raise DataError(f"The shard {address} cannot be read: {_describe(error)}") from error
+        versions = [f"{key}={status[key]}" for key in sorted(status) if key.lower() in _VERSION_KEYS]
+        yield Shard(address, _hash("\0".join([address, *versions])))
 
 
 def _expand_ranges(pattern: str) -> Iterator[str]:

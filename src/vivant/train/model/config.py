@@ -268,6 +268,9 @@ class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
     model_type = "mimic_chat"
     has_no_defaults_at_init = True
     parts: dict[str, Any] | None = None
+    trained: list[str] | None = None
+    """Backbones (`vision`, `language`) that have learnt, now or in an earlier training, so that their weights are not
+    those of their names. None in checkpoints that do not say it."""
 
     @classmethod
     def from_settings(cls, settings: ModelSettings) -> MimicChatConfig:

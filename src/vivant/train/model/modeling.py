@@ -50,6 +50,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         """`dtype` is the number format of loaded weights that stay frozen; what learns is float32."""
         super().__init__(config)
         settings: ModelSettings = config.settings
+        self.trained = set(config.trained or ())
         vision_dtype = dtype if settings.vision.frozen else torch.float32
         language_dtype = dtype if settings.language.frozen else torch.float32
         self.eyes = VisionEncoder(
@@ -131,7 +132,9 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         """Every part keeps the weights of its own constructor: new updates begin at zero, loaded weights stay."""
 
     def freeze(self) -> None:
-        """Freeze the parts that the settings freeze."""
+        """Freeze the parts that the settings freeze. What learns once stays among the trained."""
+        frozen = {"vision": self.settings.vision.frozen, "language": self.settings.language.frozen}
+        self.trained |= {name for name, rests in frozen.items() if not rests}
         self.eyes.requires_grad_(not self.settings.vision.frozen)
         if self.settings.temporal.on and self.settings.temporal.init == "video":
             self.video_encoder.requires_grad_(False)

@@ -99,9 +99,9 @@ def partition_comments(stretch: RowGroupRange, job: PartitionJob) -> PartitionRe
     """First pass over one stretch; one that was done before is not done again."""
     store = PartStore(job.store)
     done = f"{DEALT}/{stretch.name}.json"
-    before = store.read(done)
+    before = store.read_report(done, PartitionReport)
     if before is not None:
-        return msgspec.json.decode(before, type=PartitionReport)
+        return before
     kept: list[pa.Table] = []
     reasons: Counter[str] = Counter()
     refs: list[pa.Table] = []

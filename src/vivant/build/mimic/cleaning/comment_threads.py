@@ -60,11 +60,9 @@ def clean_threads(number: int, job: ThreadJob) -> ThreadReport:
     """Second pass over one part; one that was done before from the same is not done again."""
     store = PartStore(job.store)
     done = f"{DEALT}/part-{number:04d}.json"
-    before = store.read(done)
-    if before is not None:
-        report = msgspec.json.decode(before, type=ThreadReport)
-        if report.inputs == job.inputs:
-            return report
+    before = store.read_report(done, ThreadReport)
+    if before is not None and before.inputs == job.inputs:
+        return before
     table = store.read_tables(f"{DEALT}/{number:04d}")
     report = ThreadReport() if table is None else _clean_table(table.combine_chunks(), number, job, store)
     report.inputs = job.inputs
