@@ -37,6 +37,17 @@ def get_cell(row: Row, column: str) -> Any:
     return value
 
 
+def lacks_optional(row: Row, column: str) -> bool:
+    """Whether a row does not have this column, and need not: `name?`."""
+    if "{" in column or not column.endswith("?") or column in row:
+        return False
+    try:
+        get_cell(row, column.removesuffix("?"))
+    except MissingColumnError:
+        return True
+    return False
+
+
 def fill_cell(row: Row, column: str, task: str) -> Any:
     """The value of a column, or a template filled with several: an empty one makes the whole template empty.
 
@@ -67,10 +78,7 @@ def _get_one(row: Row, column: str, task: str) -> Any:
         except (re.error, IndexError) as error:
             raise DataError(f"'{pattern}' is no pattern with a group in round brackets ({error})") from None
     if column.endswith("?") and column not in row:
-        try:
-            return get_cell(row, column.removesuffix("?"))
-        except MissingColumnError:
-            return None
+        return None if lacks_optional(row, column) else get_cell(row, column.removesuffix("?"))
     return get_cell(row, column)
 
 

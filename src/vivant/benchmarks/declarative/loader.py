@@ -13,6 +13,7 @@ from vivant.benchmarks.declarative.cells import (
     find_key,
     format_text,
     is_empty,
+    lacks_optional,
     list_options,
     list_texts,
     read_letter,
@@ -135,11 +136,13 @@ class Loader:
     def _options(self, row: Row, question: str) -> tuple[list[str], str, list[int]]:
         """The texts of the options, the form of the letters that the data put before them, and their places.
 
-        Empty options are left out, but have a place. Letters that the texts bear themselves count in its stead.
+        Empty options are left out, but have a place; optional columns that a row lacks have none. Letters that the
+        texts bear themselves count in its stead.
         """
         columns, absent = self.spec.columns, self.spec.absent
         if columns.options:
-            cells = [self._cell(row, column) for column in _list_columns(columns.options)]
+            names = [name for name in _list_columns(columns.options) if not lacks_optional(row, name)]
+            cells = [self._cell(row, name) for name in names]
             texts: list[str | None] = []
             for cell in cells:
                 if len(cells) == 1 or isinstance(cell, list):
