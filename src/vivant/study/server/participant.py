@@ -19,7 +19,7 @@ from vivant.study.server.pages import show_current, show_ending
 from vivant.study.server.sessions import SessionPages
 from vivant.study.store import assign, people
 from vivant.study.store.database import StoreUnavailableError
-from vivant.study.store.removal import log_removal_problems, purge
+from vivant.study.store.removal import purge
 from vivant.web.security import same_secret
 
 _ID = 200
@@ -251,7 +251,6 @@ class ParticipantPages(SessionPages):
         except StoreUnavailableError as error:
             self._context.warn(str(error))
             return
-        log_removal_problems(self._store, row.annotator, problems)
         for problem in problems:
             self._context.warn(
                 f"Somebody withdrew and is still in the backup {problem.path}: {problem.problem}"
