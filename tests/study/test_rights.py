@@ -24,6 +24,7 @@ from vivant.cli.main import app as cli
 from vivant.study.loading import LoadedStudy
 from vivant.study.server.tokens import Tokens
 from vivant.study.store import StudyStore, database, open_store, removal
+from vivant.study.store import store as store_module
 from vivant.study.store.people import invite
 from vivant.study.store.removal import delete_expired, list_backups, make_backup
 
@@ -202,7 +203,7 @@ def test_who_withdraws_while_a_backup_is_made_is_not_in_it(
     with open_served_store(study) as store:
         walker = invite_walker(build_app(study, store), store)
         write_text(walker)
-        format_time = removal.format_time
+        format_time = store_module.format_time
 
         def withdraw_first(at: float | None) -> str:
             monkeypatch.undo()
