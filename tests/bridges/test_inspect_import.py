@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import zipfile
 from pathlib import Path
 
@@ -63,6 +65,27 @@ def test_roles_and_targets_of_a_conversation(tmp_path: Path) -> None:
     assert record is not None and record.reply.text == "hello there"
     _, record = rows["w1"]
     assert record is not None and [message.role for message in record.messages] == ["system", "user"]
+
+
+@pytest.mark.parametrize("suffix", [".json", ".eval"])
+def test_a_sample_that_inspect_left_unscored_is_left_out(suffix: str, tmp_path: Path) -> None:
+    """Inspect writes NaN for it, and for a metric without samples: neither is strict JSON."""
+    log = json.loads((DATA / "words.json").read_text())
+    log["samples"][0]["scores"] = {"includes": {"value": math.nan}}
+    log["samples"][1]["scores"] = {"includes": {"value": "I"}}
+    log["results"]["scores"][0]["metrics"]["stderr"]["value"] = math.nan
+    path = tmp_path / f"words{suffix}"
+    if suffix == ".json":
+        path.write_text(json.dumps(log))
+    else:
+        with zipfile.ZipFile(path, "w") as archive:
+            for sample in log["samples"]:
+                archive.writestr(f"samples/{sample['id']}_epoch_1.json", json.dumps(sample))
+            archive.writestr("header.json", json.dumps({**log, "samples": None}))
+    run = import_inspect(path, tmp_path / "run")
+    rows = {sample.id: score for sample, _, score in run.scores()[0].rows}
+    assert (rows["w1"].status, rows["w2"].value) == ("missing", 0.0)
+    assert (run.table().rows[0].value, run.table().rows[0].n) == (0.0, 1)
 
 
 def test_the_command_prints_the_scores_and_names_the_run(tmp_path: Path) -> None:

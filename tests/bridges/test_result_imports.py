@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,14 @@ def test_a_metric_that_is_a_mapping_is_read(tmp_path: Path) -> None:
     (part,) = run.scores()
     assert run.table().rows[0].value == 50.0  # as lmms-eval printed
     assert part.rows[0][2].answer == "A"
+
+
+def test_nan_in_a_sample_log_costs_no_more_than_its_reply(tmp_path: Path) -> None:
+    path = tmp_path / "20260101_samples_t.jsonl"
+    lines = [{"doc_id": 0, "resps": "x", "acc": math.nan}, {"doc_id": 1, "resps": "y", "acc": 1.0}]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    rows = import_lmms_eval(path, tmp_path / "run").scores()[0].rows
+    assert [(score.status, score.value) for _, _, score in rows] == [("unparsed", None), ("scored", 1.0)]
 
 
 def test_a_folder_of_sample_logs_and_a_comparison(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,12 @@ from vivant.engine.batches import BatchFolder, SubmittedBatch
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
 from vivant.models.anthropic import Anthropic
-from vivant.models.base import ModelError, ModelOptions
+from vivant.models.base import ModelError, ModelOptions, TransientError
 from vivant.models.batch.anthropic import AnthropicBatches
+from vivant.models.batch.base import BatchApi
+from vivant.models.batch.gemini import GeminiBatches
 from vivant.models.batch.openai import OpenAIBatches
+from vivant.models.gemini import Gemini
 from vivant.runs.directory import RunError
 from vivant.runs.log import read_log
 from vivant.runs.run import Run
@@ -120,6 +123,66 @@ def test_a_batch_whose_id_was_never_heard_is_found_again(tmp_path: Path, model: 
     assert {r.reply.text for r in run.records().values()} == {"A"}
 
 
+Submit = Callable[[Any, list[bytes], str], Awaitable[str]]
+
+
+def break_submissions(
+    monkeypatch: pytest.MonkeyPatch, api: type[BatchApi], how: Callable[[int], str]
+) -> None:
+    """Let tries of handing over fail: `how` says of each, by its number, whether it is `refused`, `broken` on its way,
+    or its answer `lost`."""
+    submit: Submit = api.submit
+    tries: list[str] = []
+
+    async def try_once(self: Any, lines: list[bytes], name: str) -> str:
+        tries.append(name)
+        fate = how(len(tries))
+        if fate == "refused":
+            raise TransientError("HTTP 529: Overloaded", slow_down=True)
+        if fate == "broken":
+            raise TransientError("connection refused")
+        id_ = await submit(self, lines, name)
+        if fate == "lost":
+            raise TransientError("connection reset")
+        return id_
+
+    monkeypatch.setattr(api, "submit", try_once)
+
+
+@pytest.mark.parametrize("fate", ["refused", "broken", "lost"])
+def test_a_batch_is_not_taken_for_another_of_its_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fate: str
+) -> None:
+    """Anthropic's batches have no names, and these two are of one size."""
+    path = questions(tmp_path, 4, pictures=False)
+    monkeypatch.setattr(AnthropicBatches, "most_requests", 2)
+    break_submissions(monkeypatch, AnthropicBatches, {2: fate}.get)  # type: ignore[arg-type]
+    with anthropic(lambda _: anthropic_says("A")) as server:
+        run = ask(path, "anthropic/claude-sonnet-4-5", server, tmp_path / "run")
+        assert len(server.batches) == 2
+    assert len(run.records()) == 4
+
+
+def test_what_a_provider_refused_is_not_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's batch of the same size, made at the same time, would be waited for."""
+    path = questions(tmp_path, 2, pictures=False)
+    other = {"requests": [{"custom_id": "x", "params": {}}] * 2, "created_at": "2999-01-01T00:00:00Z"}
+    break_submissions(monkeypatch, AnthropicBatches, {1: "refused"}.get)  # type: ignore[arg-type]
+    with anthropic(lambda _: anthropic_says("A")) as server:
+        server.batches["msgbatch_other"] = other
+        run = ask(path, "anthropic/claude-sonnet-4-5", server, tmp_path / "run")
+    assert len(run.records()) == 2
+
+
+def test_a_batch_is_looked_for_before_every_new_try(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = questions(tmp_path, 2, pictures=False)
+    break_submissions(monkeypatch, OpenAIBatches, {1: "broken", 2: "lost"}.get)  # type: ignore[arg-type]
+    with openai(lambda _: openai_says("A")) as server:
+        run = ask(path, "openai/gpt-4o", server, tmp_path / "run")
+        assert len(server.batches) == 1, "nothing is paid twice"
+    assert len(run.records()) == 2
+
+
 @pytest.mark.parametrize("model", PROVIDERS)
 def test_a_process_that_died_while_handing_over_leaves_a_trace_that_is_followed(
     tmp_path: Path, model: str
@@ -198,6 +261,33 @@ def test_an_answer_that_never_came_is_an_error_of_its_sample(tmp_path: Path) -> 
         "q001": "error",
         "q002": "ok",
     }
+
+
+def test_odd_lines_among_the_results_cost_no_more_than_their_samples(tmp_path: Path) -> None:
+    """Half of a surrogate pair, where a reply was cut in an emoji; bytes that are no UTF-8; half of a line."""
+    path = questions(tmp_path, 4, pictures=False)
+    with openai(lambda _: openai_says("A ~")) as server:
+        content = server.files
+
+        class Odd(dict[str, bytes]):
+            def __getitem__(self, name: str) -> bytes:
+                data = content[name]
+                if not name.endswith("-out"):
+                    return data
+                lines = data.split(b"\n")
+                lines[0] = lines[0].replace(b"~", b"\\ud83d")
+                lines[1] = lines[1].replace(b"~", b"\xff")
+                lines[2] = lines[2][:-20]
+                return b"\n".join(lines)
+
+            def __setitem__(self, name: str, data: bytes) -> None:
+                content[name] = data
+
+        server.files = Odd()
+        run = ask(path, "openai/gpt-4o", server, tmp_path / "run")
+    texts = {record.id: record.reply.text for record in run.records().values()}
+    assert texts == {"q000": "A ~", "q001": "", "q002": "A \ufffd", "q003": "A \ufffd"}
+    assert "ended without an answer" in run.records()["jsonl/mine/q001"].reply.error
 
 
 def test_a_batch_is_split_at_the_providers_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -359,4 +449,22 @@ def test_what_failed_in_a_batch_of_anthropics_has_its_true_status(
     model = Anthropic("claude-sonnet-4-5", ModelOptions(base_url="http://127.0.0.1:9/v1"))
     result = {"type": "errored", "error": {"type": "error", "error": error}}
     reply = AnthropicBatches(model).read_result(result)
+    assert reply.status == status and words in reply.error
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        ({"code": 13, "message": "An internal error has occurred."}, "error", "HTTP 500: An internal"),
+        ({"code": 8, "message": "Resource has been exhausted."}, "error", "HTTP 429"),
+        ({"code": 3, "message": "Request has too many images: 4000."}, "too_long", "HTTP 400"),
+        ({"code": 400, "message": "Request has too many images: 4000."}, "too_long", "HTTP 400"),
+    ],
+)
+def test_what_failed_in_a_batch_of_geminis_has_its_true_status(
+    error: dict[str, Any], status: str, words: str
+) -> None:
+    """Errors inside a batch have the codes of gRPC."""
+    model = Gemini("gemini-2.5-flash", ModelOptions(base_url="http://127.0.0.1:9/v1beta"))
+    reply = GeminiBatches(model)._reply({"key": "a", "error": error})
     assert reply.status == status and words in reply.error

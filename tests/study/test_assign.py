@@ -263,6 +263,24 @@ def test_an_excluded_persons_places_go_to_others_and_can_come_back(tmp_path: Pat
         assert [line.finished for line in store.progress().items] == [1, 1, 1], "places taken stay taken"
 
 
+def test_who_is_taken_back_after_the_visit_ended_blocks_no_place(tmp_path: Path) -> None:
+    """They cannot go on, so what they had not finished is others'."""
+    loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
+    names = [item.id for item in loaded.items]
+    with open_served_store(loaded) as store:
+        person, _ = enter(store, loaded)
+        work(store, loaded, person, 1)
+        store.database.write(end_session(store, person, "failed_attention", "failed 2 attention checks"))
+        (first,) = store.people()
+        store.exclude(first.annotator, "")
+        progress = store.progress(names)
+        assert (progress.finished, progress.held, progress.open) == (1, 0, 2)
+        other, count = enter(store, loaded)
+        assert count == 2
+        work(store, loaded, other)
+        assert store.progress(names).finished == 3
+
+
 def test_two_holders_of_a_place_are_refused_by_the_database(tmp_path: Path) -> None:
     from sqlalchemy import exc, insert
 

@@ -30,7 +30,8 @@ from vivant.study.platforms import (
 from vivant.study.results import load_results
 from vivant.study.server.serve import check_consent, first_link_path
 from vivant.study.server.tokens import Tokens
-from vivant.study.store import StudyStore
+from vivant.study.store import StudyStore, people
+from vivant.study.store.database import StoreUnavailableError
 
 RETURNS = {
     outcome: PlatformReturn(
@@ -203,6 +204,54 @@ def fail_checks(walker: Walker) -> list[str]:
         if "Please read carefully" in walker.text:
             walker.get("/study")
     return shown
+
+
+def fail_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the database fail when the next visit is being ended."""
+
+    def fail(*_: Any) -> None:
+        monkeypatch.undo()
+        raise StoreUnavailableError("The disk is full")
+
+    monkeypatch.setattr(people, "log_event", fail)
+
+
+def test_whoever_is_screened_out_stays_out_when_the_database_fails(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers and the end are one: else a second try would find the questions answered, and let them in."""
+    age = StudyQuestion(
+        name="age", text={"en": "Age?", "zh": "?"}, choices=({"en": "a", "zh": "a"}, {"en": "b", "zh": "b"}),
+        screen_out=(1,),
+    )  # fmt: skip
+    _, store, app = made(questions=(age,), count=3, judgements_per_item=1)
+    walker = arrive(app, store)
+    walker.post("/study/consent", agree="yes")
+    form = {"form": walker.form, "about.age": "1"}
+    fail_once(monkeypatch)
+    assert walker.client.post("/study/about", data=form).status_code == 503
+    walker._keep(walker.client.post("/study/about", data=form))
+    assert returns_as(walker, "screened_out")
+
+
+def test_a_failed_check_is_not_forgotten_when_the_database_fails(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, store, app = make_checked(made, "end", failures=1)
+    walker = arrive(app, store).agree()
+    for _ in range(20):
+        form = {"form": walker.form, "page": walker.page, **walker.some_answer("0")}
+        fail_once(monkeypatch)
+        if walker.client.post("/study/answer", data=form).status_code == 503:
+            break
+        monkeypatch.undo()
+        walker.get("/study")
+    else:
+        pytest.fail("no check was failed")
+    walker._keep(walker.client.post("/study/answer", data=form))
+    assert returns_as(walker, "failed_attention")
+    (person,) = store.people()
+    assert (person.failures, person.excluded) == (1, "failed 1 attention checks")
 
 
 def make_checked(made: Made, rule: Any, failures: int = 2) -> tuple[LoadedStudy, StudyStore, Any]:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Clock, Walker, build_app, fresh_postgres, invite_walker, open_served_store
+from tests.support.study_web import (
+    Clock,
+    Walker,
+    build_app,
+    fresh_postgres,
+    invite_walker,
+    open_served_store,
+    recorded_warnings,
+)
 from vivant.cli.main import app as cli
 from vivant.study.loading import LoadedStudy
 from vivant.study.server.tokens import Tokens
-from vivant.study.store import StudyStore, open_store
+from vivant.study.store import StudyStore, database, open_store, removal
+from vivant.study.store import store as store_module
 from vivant.study.store.people import invite
 from vivant.study.store.removal import delete_expired, list_backups, make_backup
 
@@ -145,6 +156,65 @@ def test_a_backup_that_cannot_be_changed_is_named(study: LoadedStudy) -> None:
     backup.unlink()
     with open_store(study.path) as store:
         assert list_backups(store) == []
+
+
+def test_retention_names_a_backup_that_cannot_be_changed(study: LoadedStudy) -> None:
+    clock = Clock()
+    with open_served_store(study, clock=clock) as store, recorded_warnings() as lines:
+        write_text(invite_walker(build_app(study, store), store))
+        backup = Path(make_backup(store, study.path / "one.db").path)
+        backup.write_bytes(b"no database any more")
+        clock.now += 40 * 86400
+        delete_expired(store, 30)
+        assert any(f"still in the backup {backup}" in line for line in lines)
+        assert any(event.kind == "backup" and str(backup) in event.detail for event in store.events())
+
+
+def test_retention_deletes_links_in_backups_too(study: LoadedStudy) -> None:
+    clock = Clock()
+    with open_served_store(study, clock=clock) as store:
+        write_text(invite_walker(build_app(study, store), store))
+        backup = make_backup(store, study.path / "one.db")
+        clock.now += 40 * 86400
+        assert len(delete_expired(store, 30)) == 1
+    with closing(sqlite3.connect(backup.path)) as copy:
+        assert copy.execute("SELECT state, token FROM participants").fetchall() == [("withdrawn", None)]
+
+
+def test_backups_are_cleaned_although_somebody_reads_the_database(
+    study: LoadedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_WAIT", 1)
+    with open_served_store(study) as store, recorded_warnings() as lines:
+        walker = invite_walker(build_app(study, store), store)
+        write_text(walker)
+        backup = Path(make_backup(store, study.path / "one.db").path)
+        with closing(sqlite3.connect(study.path / "study.db")) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM participants").fetchall()
+            walker.post("/study/withdraw")
+        assert any("journal" in line for line in lines)
+        assert SECRET.encode() not in backup.read_bytes()
+
+
+def test_who_withdraws_while_a_backup_is_made_is_not_in_it(
+    study: LoadedStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_served_store(study) as store:
+        walker = invite_walker(build_app(study, store), store)
+        write_text(walker)
+        format_time = store_module.format_time
+
+        def withdraw_first(at: float | None) -> str:
+            monkeypatch.undo()
+            walker.post("/study/withdraw")
+            return format_time(at)
+
+        monkeypatch.setattr(removal, "format_time", withdraw_first)
+        backup = Path(make_backup(store, study.path / "one.db").path)
+        assert "You have withdrawn" in walker.text
+        assert is_stored(study.path) == []
+        assert list_backups(store)[0].path == str(backup)
 
 
 def test_postgres_rewrites_its_tables(study: LoadedStudy) -> None:

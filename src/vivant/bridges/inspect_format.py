@@ -19,6 +19,7 @@ from msgspec import Struct, field
 
 from vivant.core.errors import DataError
 from vivant.core.optional_packages import require_package
+from vivant.models.reply_json import parse_json
 
 LOG_VERSION = 2
 ZSTANDARD = 93
@@ -181,24 +182,21 @@ class EvalArchive:
     def read_header(self) -> InspectHeader:
         """The log's header; of a log whose evaluation was killed, what is known from its start."""
         if "header.json" in self._members:
-            return self._decode("header.json", InspectHeader)
+            return self._decode("header.json", msgspec.json.Decoder(InspectHeader))
         if "_journal/start.json" in self._members:
-            return self._decode("_journal/start.json", InspectHeader)
+            return self._decode("_journal/start.json", msgspec.json.Decoder(InspectHeader))
         raise DataError(f"{self.path} is no Inspect log: it holds no header.json")
 
     def iter_samples(self) -> Iterator[InspectSample]:
         """All samples, one at a time, as they lie in the file."""
         decoder = msgspec.json.Decoder(InspectSample)
         for name in filter(_is_sample, self._members):
-            try:
-                yield decoder.decode(self._read(name))
-            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-                raise DataError(f"{self.path}, {name}: {error}") from error
+            yield self._decode(name, decoder)
 
-    def _decode(self, name: str, kind: type[_T]) -> _T:
+    def _decode(self, name: str, decoder: msgspec.json.Decoder[_T]) -> _T:
         try:
-            return msgspec.json.decode(self._read(name), type=kind)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _decode_json(self._read(name), decoder)
+        except ValueError as error:
             raise DataError(f"{self.path}, {name}: {error}") from error
 
     def _find_decompressor(self) -> Callable[[bytes], bytes] | None:
@@ -231,11 +229,22 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
+def _decode_json(data: bytes, decoder: msgspec.json.Decoder[_T]) -> _T:
+    """A value in Inspect's JSON, which holds NaN: the value of a sample without a score, or of a metric without
+    samples. It becomes None."""
+    try:
+        return decoder.decode(data)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.convert(parse_json(data), decoder.type)
+
+
 def read_json_log(path: Path) -> InspectJson:
     """A log in Inspect's JSON form, whole."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=InspectJson)
+        return _decode_json(path.read_bytes(), msgspec.json.Decoder(InspectJson))
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise DataError(f"{path} is no Inspect log: {error}") from error

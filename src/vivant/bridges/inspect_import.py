@@ -155,7 +155,8 @@ class _SampleReader:
             score = scores[name]
             values = score.value if isinstance(score.value, dict) else {"": score.value}
             for part, value in values.items():
-                results[f"{name}.{part}" if part else name] = _make_result(value, score)
+                if value is not None:  # NaN in the log: Inspect leaves the sample out of the metric
+                    results[f"{name}.{part}" if part else name] = _make_result(value, score)
         return results
 
     def _read_messages(self, sample: InspectSample) -> tuple[Message, ...]:

@@ -20,7 +20,7 @@ from vivant.benchmarks.task_options import MISSING_MEDIA, TaskOption
 from vivant.bridges.imported_results import RESULTS, score_imported
 from vivant.bridges.lmms_index import expand_entry, find_entry, list_entries
 from vivant.bridges.lmms_media import MediaFolder, open_pictures
-from vivant.bridges.lmms_task import LmmsTask, TaskSource, recall_source, remember_source
+from vivant.bridges.lmms_task import LmmsTask, TaskSource, read_target, recall_source, remember_source
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.records import Record, Score
@@ -220,7 +220,7 @@ class _SampleReader:
             id=str(index),
             task=self.task,
             question=question,
-            answers=_read_target(task, doc),
+            answers=read_target(task, doc),
             facets={name: str(doc[name]) for name in self.facets if doc.get(name) is not None},
             cluster=self._find_cluster(doc, question),
             extra=extra,
@@ -281,14 +281,6 @@ def _find_facets(docs: Any) -> tuple[str, ...]:
         ):
             names.append(name)
     return tuple(names)
-
-
-def _read_target(task: Any, doc: Any) -> tuple[str, ...]:
-    """The right answers as the task states them, for the viewer; scoring asks the task itself."""
-    target = task.doc_to_target(doc)
-    if isinstance(target, list | tuple):
-        return tuple(str(value) for value in target)
-    return () if target is None else (str(target),)
 
 
 def _relate(samples: list[Sample], media: MediaFolder) -> tuple[Path, list[Sample]]:

@@ -24,6 +24,7 @@ from vivant.bridges.imported_results import (
 from vivant.core.errors import DataError
 from vivant.core.records import Record
 from vivant.core.types import Reply, Sample, Text, job_key
+from vivant.models.reply_json import parse_json
 from vivant.runs.run import Run
 
 _NAME = re.compile(r"(?P<time>.+?)_samples_(?P<task>.+)\.jsonl")
@@ -66,10 +67,10 @@ def import_lmms_eval(path: Path, out: Path | None = None, model: str | None = No
 def _read_results(path: Path) -> dict[str, Any]:
     """The file of aggregates beside the log; empty where there is none."""
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        return msgspec.convert(parse_json(path.read_bytes()), dict[str, Any])
     except FileNotFoundError:
         return {}
-    except msgspec.MsgspecError as error:
+    except ValueError as error:
         raise DataError(f"{path}: {error}") from error
 
 
@@ -81,15 +82,14 @@ def _list_metrics(results: Mapping[str, Any], task: str) -> list[str]:
 
 
 def _read_entries(path: Path, task: str, metrics: list[str]) -> Iterator[ImportedEntry]:
-    decoder = msgspec.json.Decoder(dict[str, Any])
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
             try:
-                entry = decoder.decode(line)
+                entry = msgspec.convert(parse_json(line), dict[str, Any])  # it may hold NaN
                 yield _read_entry(entry, task, metrics)
-            except (msgspec.MsgspecError, KeyError, UnicodeDecodeError) as error:
+            except (ValueError, KeyError) as error:
                 reason = f"there is no {error}" if isinstance(error, KeyError) else str(error)
                 raise DataError(f"{path}, line {number}: {reason}") from error
 

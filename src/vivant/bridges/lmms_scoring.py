@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from vivant.bridges.lmms_guards import JudgeNeededError
-from vivant.bridges.lmms_task import LmmsTask, aggregate
+from vivant.bridges.lmms_task import LmmsTask, aggregate, read_target
 from vivant.core.errors import DataError
 from vivant.core.records import Record, Score, make_score
 from vivant.core.types import Sample
@@ -27,6 +27,7 @@ def score_task(built: LmmsTask, items: Sequence[tuple[Sample, Record]]) -> Itera
             raise DataError(
                 f"lmms:{built.name} has {len(docs)} rows, and the run asks row {index}; its dataset has changed"
             )
+        _check_row(built, docs[index], sample)
         try:
             results, drawn = built.process_results(docs[index], record.reply.text, index)
             raw.append((record, results, drawn, ""))
@@ -65,6 +66,20 @@ def score_task(built: LmmsTask, items: Sequence[tuple[Sample, Record]]) -> Itera
             main[1],
             guessed=drawn > 0,
             detail=detail,
+        )
+
+
+def _check_row(built: LmmsTask, doc: Any, sample: Sample) -> None:
+    """Raise where a row is not the one that was asked: the task may have been asked of another dataset since."""
+    try:
+        answers = read_target(built.task, doc)
+    except (Exception, SystemExit):  # the task's own code: some need the media, which scoring is without
+        return
+    if answers != sample.answers:
+        raise DataError(
+            f"lmms:{built.name}: row {sample.id} has the answer {', '.join(answers)!r}, and the run asked one with "
+            f"{', '.join(sample.answers)!r}: this is another dataset. Run the task with the run's own --data (one "
+            "question is enough: --limit 1), then score again"
         )
 
 

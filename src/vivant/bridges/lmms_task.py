@@ -272,6 +272,14 @@ def _locate_dataset(data: Path, name: str | None) -> dict[str, Any]:
     return {"dataset_path": str(data), "dataset_name": None}
 
 
+def read_target(task: Any, doc: Any) -> tuple[str, ...]:
+    """The right answers as the task states them; scoring asks the task itself."""
+    target = task.doc_to_target(doc)
+    if isinstance(target, list | tuple):
+        return tuple(str(value) for value in target)
+    return () if target is None else (str(target),)
+
+
 def aggregate(task: LmmsTask, metric: str, values: Sequence[Any]) -> float | None:
     """The task's own aggregate of a metric; None where it gives no number."""
     import inspect

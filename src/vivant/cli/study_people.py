@@ -57,7 +57,7 @@ def person(
 
     from vivant.core.files import write_atomic
     from vivant.study.store import open_store
-    from vivant.study.store.removal import delete_person, export_person, log_removal_problems
+    from vivant.study.store.removal import delete_person, export_person
 
     with open_store(folder, database, create=False) as store:
         row = _find(store, name)
@@ -72,7 +72,6 @@ def person(
             say(f"Written: {export}")
         if delete:
             problems = delete_person(store, row.annotator)
-            log_removal_problems(store, row.annotator, problems)
             say(f"{row.annotator}: everything is deleted; the link opens nothing any more")
             if not store.database.sqlite:
                 say("PostgreSQL's own log and dumps may still hold it: see docs/study-privacy.md")

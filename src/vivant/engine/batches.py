@@ -232,6 +232,7 @@ class BatchRunner:
                 if not batch.id:
                     self._folder.forget(batch)
                     continue
+                taken.add(batch.id)
                 self._folder.save(batch)
             under_way.append(batch)
         if under_way:
@@ -299,13 +300,29 @@ class BatchRunner:
         return batch
 
     async def _hand_over(self, batch: SubmittedBatch, lines: list[bytes]) -> str:
-        """Submit. A connection that breaks may leave a batch behind: it is looked for before the next try."""
-        try:
-            return await self._api.submit(lines, batch.name)
-        except TransientError as error:
-            logger.warning("%s; trying again.", error)
-        ids = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
-        return ids[0] if ids else await self._patiently(self._api.submit, lines, batch.name)
+        """Submit. Unless the provider said that it took nothing, a try that fails may leave a batch behind: it is
+        looked for before the next one."""
+        taken = {known.id for known in self._folder.load()}
+        uncertain = False
+
+        async def attempt() -> str:
+            nonlocal uncertain
+            if uncertain:
+                ids = await self._api.find(batch.name, batch.submitted, batch.count)
+                # Where batches have no names, another one of this run may be of the same size.
+                if left := [id_ for id_ in ids if id_ not in taken]:
+                    return left[0]
+            try:
+                return await self._api.submit(lines, batch.name)
+            except TransientError as error:
+                uncertain = uncertain or not error.slow_down
+                logger.warning("%s; trying again.", error)
+                raise
+            except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+                uncertain = True
+                raise
+
+        return await self._patiently(attempt)
 
     # ── collecting ──
 

@@ -465,3 +465,12 @@ def test_comments_without_ids_in_two_tables_all_stay(tmp_path: Path) -> None:
     # The third row of both is the same comment, as far as anyone can tell.
     assert kept == ["aaa", "bbb", "ccc", "first!", "first!"]
     assert step.record.counts[1].why == {"the same comment twice": 1}
+
+
+def test_a_comment_of_blanks_is_none_whatever_stands_beside_it(tmp_path: Path) -> None:
+    blank = [{"id": "c1", "text": "lovely"}, {"id": "c2", "text": "  "}, {"id": "c3", "text": "\n"}]
+    put(tmp_path / "crawl", "a", info(comments=blank))
+    put(tmp_path / "crawl", "b", info(id="b", comments=[*blank, {"id": "c4", "text": ""}]))
+    step = ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
+    assert table(tmp_path / "work", "comments")["text"].to_list() == ["lovely", "lovely"]
+    assert step.record.counts[1].why == {"no text": 5}

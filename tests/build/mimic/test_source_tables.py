@@ -6,6 +6,7 @@ import csv
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.support.crawl_kit import ALONE, quarantine, rows, take, web_comment, web_item
@@ -160,3 +161,33 @@ def test_values_that_mislead() -> None:
     assert make_title("#a 🔥") == ""
     with pytest.raises(InvalidValueError, match="rounded"):
         parse_row({"platform": "tiktok", "id": 7.3e18})
+
+
+@pytest.mark.parametrize("form", ["spreadsheet", "column with gaps"])
+def test_comments_whose_ids_were_rounded_are_all_kept(tmp_path: Path, form: str) -> None:
+    """Their ids are equal, and they are not."""
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    (crawl / "videos.csv").write_text("vid,title\nabc,hi\n")
+    ids = [7123456789012345678.0, 7123456789012345679.0, 7123456789012345680.0]
+    texts, parents = ["first", "second", "third"], [None, None, ids[0]]
+    if form == "spreadsheet":
+        lines = [
+            f"abc,7.12346E+18,{text},{'7.12346E+18' if up else ''}"
+            for text, up in zip(texts, parents, strict=True)
+        ]
+        file = "comments.csv"
+        (crawl / file).write_text("\n".join(["vid,cid,body,parent", *lines]))
+    else:
+        file = "comments.parquet"
+        table = {"vid": ["abc"] * 3, "cid": ids, "body": texts, "parent": parents}
+        pl.DataFrame(table).write_parquet(crawl / file)
+    step = take(
+        tmp_path,
+        m__yaml="videos: {file: videos.csv, columns: {platform: {value: tiktok}, id: vid, title: title}}\n"
+        f"comments: {{file: {file}, columns: {{video: vid, id: cid, text: body, reply_to: parent}}}}\n",
+    )
+    comments = rows(tmp_path, "comments")
+    assert sorted(comment["text"] for comment in comments) == ["first", "second", "third"]
+    assert {comment["reply_to"] for comment in comments} == {""}
+    assert any("ids were rounded" in note and note.endswith(": 3") for note in step.record.notes)

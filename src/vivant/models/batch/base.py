@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal
@@ -12,7 +13,10 @@ from msgspec import Struct
 from vivant.core.types import Reply, Request
 from vivant.models.base import ModelError, TransientError
 from vivant.models.http import HttpClient, HttpModel
-from vivant.models.server_errors import RequestRefusedError, classify_error
+from vivant.models.reply_json import parse_json
+from vivant.models.server_errors import RequestRefusedError, classify_error, excerpt
+
+logger = logging.getLogger("vivant")
 
 
 class BatchState(Struct, frozen=True):
@@ -60,10 +64,19 @@ class HttpBatches(BatchApi):
         self._client = model.client
 
 
-def decode_json_lines(data: bytes) -> list[Any]:
-    """One value per line."""
-    decoder = msgspec.json.Decoder()
-    return [decoder.decode(line) for line in data.splitlines() if line.strip()]
+def decode_json_lines(data: bytes) -> list[dict[str, Any]]:
+    """One object per line. A line that holds none costs its sample, not the batch."""
+    values: list[dict[str, Any]] = []
+    for line in filter(bytes.strip, data.split(b"\n")):
+        try:
+            value = parse_json(line)
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            values.append(value)
+        else:
+            logger.warning("A result of the batch cannot be read: %s", excerpt(line))
+    return values
 
 
 def failed_reply(status: int, body: Any, where: str) -> Reply:
@@ -80,6 +93,6 @@ def read_reply(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Re
         return Reply(status="error", error=str(error))
 
 
-async def fetch_json_lines(client: HttpClient, path: str) -> list[Any]:
+async def fetch_json_lines(client: HttpClient, path: str) -> list[dict[str, Any]]:
     """A file of JSON lines."""
     return decode_json_lines((await client.call("GET", path))[0])

@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from vivant.models.gemini import Gemini
 
 
+_RPC_STATUSES = {
+    1: 499, 2: 500, 3: 400, 4: 504, 5: 404, 6: 409, 7: 403, 8: 429, 9: 400, 10: 409, 11: 400, 12: 501, 13: 500,
+    14: 503, 15: 500, 16: 401,
+}  # fmt: skip
+"""HTTP statuses of the codes of gRPC, which errors inside a batch have."""
+
+
 class GeminiBatches(HttpBatches):
     """`:batchGenerateContent` and `/batches`."""
 
@@ -61,4 +68,5 @@ class GeminiBatches(HttpBatches):
         if "response" in line:
             return read_reply(line["response"], self._model.server, read_response)
         error = line.get("error") or {}
-        return failed_reply(int(error.get("code") or 500), {"error": error}, self._model.server)
+        code = int(error.get("code") or 500)
+        return failed_reply(_RPC_STATUSES.get(code, code), {"error": error}, self._model.server)

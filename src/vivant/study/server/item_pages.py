@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -16,7 +17,7 @@ from vivant.study.server.errors import PageRefusedError, read_script, split_fiel
 from vivant.study.server.pages import CurrentItem, show_current, translate_item
 from vivant.study.server.sessions import SessionPages
 from vivant.study.store import answers, attendance, people
-from vivant.study.store.answers import ParticipantState, PlaybackTimes, StalePageError
+from vivant.study.store.answers import FinishedPage, ParticipantState, PlaybackTimes, StalePageError
 from vivant.study.store.expiry import LatePage, save_late_answers
 from vivant.study.store.finished import load_finished
 from vivant.web.security import same_secret
@@ -105,10 +106,19 @@ class ItemPages(SessionPages):
                 raise forms.IncompleteError("watch_first")
             return page_answers
 
+        finish = answers.finish_page(self._store, self._study, participant, read, self._context.items)
+        attention = self._study.attention
+
+        def job(connection: Connection) -> tuple[FinishedPage, bool]:
+            done = finish(connection)
+            ends = attention.rule == "end" and done.failures >= attention.failures
+            if ends:
+                reason = f"failed {done.failures} attention checks"
+                people.end_session(self._store, participant, "failed_attention", reason)(connection)
+            return done, ends
+
         try:
-            done = await self._database.write_async(
-                answers.finish_page(self._store, self._study, participant, read, self._context.items)
-            )
+            done, ended = await self._database.write_async(job)
         except StalePageError:
             await self._save_late(participant, hidden["page"], others)
             return self._redirect()
@@ -118,13 +128,7 @@ class ItemPages(SessionPages):
             )
         if done.closes_item and self._context.items[done.item].training:
             return RedirectResponse(f"{self._context.settings.root}/study/feedback/{hidden['page']}", 303)
-        attention = self._study.attention
-        if not done.failures or attention.rule == "mark":
-            return self._redirect()
-        if attention.rule == "end" and done.failures >= attention.failures:
-            reason = f"failed {done.failures} attention checks"
-            job = people.end_session(self._store, participant, "failed_attention", reason)
-            await self._database.write_async(job)
+        if ended or not done.failures or attention.rule == "mark":
             return self._redirect()
         return RedirectResponse(f"{self._context.settings.root}/study/warning", 303)
 

@@ -19,7 +19,7 @@ from vivant.study.server.pages import show_current, show_ending
 from vivant.study.server.sessions import SessionPages
 from vivant.study.store import assign, people
 from vivant.study.store.database import StoreUnavailableError
-from vivant.study.store.removal import log_removal_problems, purge
+from vivant.study.store.removal import purge
 from vivant.web.security import same_secret
 
 _ID = 200
@@ -185,11 +185,18 @@ class ParticipantPages(SessionPages):
             return await show_current(
                 self._context, request, participant, problem=error.reason, status=422, typed=others
             )
-        await self._database.write_async(
-            people.update_participant(self._store, participant, answers=about, step="read")
+        keep = people.update_participant(self._store, participant, answers=about, step="read")
+        end = people.end_session(self._store, participant, "screened_out")
+        screened_out = any(
+            about.get(question.name) in question.screen_out for question in self._study.questions
         )
-        if any(about.get(question.name) in question.screen_out for question in self._study.questions):
-            await self._database.write_async(people.end_session(self._store, participant, "screened_out"))
+
+        def job(connection: Connection) -> None:
+            keep(connection)
+            if screened_out:
+                end(connection)
+
+        await self._database.write_async(job)
         return self._redirect()
 
     async def begin(self, request: Request, fields: dict[str, str]) -> Response:
@@ -251,7 +258,6 @@ class ParticipantPages(SessionPages):
         except StoreUnavailableError as error:
             self._context.warn(str(error))
             return
-        log_removal_problems(self._store, row.annotator, problems)
         for problem in problems:
             self._context.warn(
                 f"Somebody withdrew and is still in the backup {problem.path}: {problem.problem}"

@@ -30,7 +30,7 @@ _HOLDS = text("assignments.holds")
 _OPEN = (assignments.c.holds, assignments.c.finished.is_(None))
 _COUNTED = (_HOLDS, assignments.c.slot.is_not(None))
 _PERSON = Statement(
-    select(participants.c.annotator, participants.c.excluded).where(
+    select(participants.c.annotator, participants.c.excluded, participants.c.state).where(
         participants.c.id == bindparam("participant_id")
     )
 )
@@ -67,7 +67,7 @@ _RELEASE = Statement(
     .values(holds=bindparam("held"))
 )
 _LOST = Statement(
-    select(assignments.c.id, assignments.c.item, assignments.c.is_check)
+    select(assignments.c.id, assignments.c.item, assignments.c.is_check, assignments.c.finished)
     .where(assignments.c.participant == bindparam("participant_id"), assignments.c.holds.is_(False))
     .order_by(assignments.c.position)
 )
@@ -208,7 +208,7 @@ def assign_items(
     changed += reclaim(connection, participant)
     person = _PERSON.first(connection, participant_id=participant)
     assert person is not None
-    annotator, excluded = person
+    annotator, excluded, _ = person
     rows = _MET.rows(connection, participant_id=participant)
     prepared = prepare_items(study, items)
     by_id, pool = prepared.by_id, prepared.pool
@@ -259,13 +259,19 @@ def release_silent(connection: Connection, now: float, timeout: float, *, keep: 
 
 
 def reclaim(connection: Connection, participant: int) -> int:
-    """Give a person back the places that they lost and that nobody took; how many."""
+    """Give a person back the places that they lost and that nobody took; how many.
+
+    Whose visit has ended gets back only what they finished: nobody would ever release the rest.
+    """
     target = int(get_setting(connection, "target") or 0)
     person = _PERSON.first(connection, participant_id=participant)
     count = 0
     if person is None or person[1]:
         return 0
-    for assignment, item, check in _LOST.rows(connection, participant_id=participant):
+    over = person[2] in ("finished", "ended", "withdrawn")
+    for assignment, item, check, finished in _LOST.rows(connection, participant_id=participant):
+        if over and finished is None:
+            continue
         slot = None if check else _free_slots(connection, [item], target).get(item, -1)
         if slot != -1:
             count += _HOLD.change(connection, assignment_id=assignment, held=True, slot_index=slot)

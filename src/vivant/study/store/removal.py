@@ -6,8 +6,10 @@ backup that `vivant study backup` made is known, and the person is removed from 
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from vivant.study.store.tables import assignments, events, judgements, participa
 
 _BACKUPS = "backups"
 _DAY = 86400.0
+_NO_LINKS = {"token": None, "recruited": None, "session": None}
+logger = logging.getLogger("vivant")
 
 
 class StudyBackup(Struct, frozen=True):
@@ -47,27 +51,37 @@ def make_backup(store: StudyStore, target: Path) -> StudyBackup:
         )
     if target.exists():
         raise UsageError(f"{target} exists already; name another file")
+    # Only a copy that is remembered gets its name: whoever withdraws after that is removed from it.
+    partial = target.with_name(f"{target.name}.partial")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch(0o600)
+        partial.unlink(missing_ok=True)
+        partial.touch(0o600)
         with (
-            sqlite3.connect(str(store.database.url.database), timeout=30) as source,
-            sqlite3.connect(target) as copy,
+            closing(sqlite3.connect(str(store.database.url.database), timeout=30)) as source,
+            closing(sqlite3.connect(partial)) as copy,
         ):
             source.backup(copy)
             copy.execute("PRAGMA journal_mode=DELETE")
-        source.close()
-        copy.close()
+            people = copy.execute("SELECT annotator FROM participants WHERE state != 'withdrawn'").fetchall()
+        backup = StudyBackup(str(target.resolve()), format_time(store.clock()))
+
+        def remember(connection: Connection) -> None:
+            lock_study(connection)
+            known = _read_backups(connection)
+            set_setting(connection, _BACKUPS, msgspec.json.encode([*known, backup]).decode())
+
+        store.database.write(remember)
+        partial.rename(target)
     except (OSError, sqlite3.Error) as error:
         raise UsageError(f"Cannot write the backup {target}: {error}") from error
-    backup = StudyBackup(str(target.resolve()), format_time(store.clock()))
-
-    def remember(connection: Connection) -> None:
-        lock_study(connection)
-        known = _read_backups(connection)
-        set_setting(connection, _BACKUPS, msgspec.json.encode([*known, backup]).decode())
-
-    store.database.write(remember)
+    with store.database.read() as connection:
+        query = select(participants.c.annotator).where(participants.c.state == "withdrawn")
+        withdrawn = set(connection.scalars(query))
+    # Who withdrew while the copy was made is still in it.
+    gone = [name for (name,) in people if name in withdrawn]
+    if gone:
+        _remove_from_backup(target, gone, store.clock())
     return backup
 
 
@@ -81,23 +95,40 @@ def _read_backups(connection: Connection) -> list[StudyBackup]:
     return msgspec.json.decode(get_setting(connection, _BACKUPS) or "[]", type=list[StudyBackup])
 
 
-def purge(store: StudyStore, annotators: list[str]) -> list[BackupError]:
-    """Leave no bytes of what was deleted, and delete the same people in all backups; those where that failed."""
-    store.database.purge()
+def purge(store: StudyStore, annotators: list[str], *, links: bool = False) -> list[BackupError]:
+    """Delete the same people in all backups, and leave no bytes of what was deleted in the database.
+
+    Backups where that failed are noted in the study's record, and returned. They come first: a database that cannot be
+    purged now, because somebody reads it, must not keep people in them.
+
+    Args:
+        store: the study's store, from which the people are deleted already.
+        annotators: who.
+        links: whether the hashes of their links go too.
+    """
     problems: list[BackupError] = []
     for backup in list_backups(store):
         try:
-            _remove_from_backup(Path(backup.path), annotators, store.clock())
+            _remove_from_backup(Path(backup.path), annotators, store.clock(), links=links)
         except (StoreError, OSError) as error:
             problems.append(BackupError(backup.path, str(error)))
+    if problems:
+        store.database.write(lambda connection: _log_problems(connection, store, annotators, problems))
+    store.database.purge()
     return problems
 
 
-def _remove_from_backup(path: Path, annotators: list[str], now: float) -> None:
+def _remove_from_backup(path: Path, annotators: list[str], now: float, *, links: bool = False) -> None:
+    def job(connection: Connection) -> None:
+        for annotator in annotators:
+            withdraw_annotator(connection, now, annotator)
+            if links:
+                own = participants.c.annotator == annotator
+                connection.execute(update(participants).where(own).values(**_NO_LINKS))
+
     database = Database(database_url(path.parent, f"sqlite:///{path}"))
     try:
-        for annotator in annotators:
-            database.write(lambda connection, name=annotator: withdraw_annotator(connection, now, name))  # type: ignore[misc]
+        database.write(job)
         database.purge()
     finally:
         database.close()
@@ -122,11 +153,7 @@ def delete_expired(store: StudyStore, days: int) -> list[str]:
         )
         names = list(connection.scalars(query))
         # Before the withdrawals, which set the time of the last sign of life.
-        connection.execute(
-            update(participants)
-            .where(participants.c.seen < before)
-            .values(token=None, recruited=None, session=None)
-        )
+        connection.execute(update(participants).where(participants.c.seen < before).values(**_NO_LINKS))
         for name in names:
             withdraw_annotator(connection, store.clock(), name, "expired")
         return names
@@ -138,7 +165,13 @@ def delete_expired(store: StudyStore, days: int) -> list[str]:
         if connection.execute(query.limit(1)).first() is None:
             return []
     names = store.database.write(job)
-    purge(store, names)
+    for problem in purge(store, names, links=True):
+        logger.warning(
+            "%d people whose time is up are still in the backup %s: %s",
+            len(names),
+            problem.path,
+            problem.problem,
+        )
     return names
 
 
@@ -163,10 +196,11 @@ def export_person(store: StudyStore, annotator: str) -> dict[str, Any]:
         }
 
 
-def log_removal_problems(store: StudyStore, annotator: str, problems: list[BackupError]) -> None:
+def _log_problems(
+    connection: Connection, store: StudyStore, annotators: list[str], problems: list[BackupError]
+) -> None:
     """Note in the study's record which backups still hold a person."""
-    for problem in problems:
-        detail = f"not removed from the backup {problem.path}: {problem.problem}"
-        store.database.write(
-            lambda connection, text=detail: log_event(connection, store.clock(), "backup", annotator, text)  # type: ignore[misc]
-        )
+    for annotator in annotators:
+        for problem in problems:
+            detail = f"not removed from the backup {problem.path}: {problem.problem}"
+            log_event(connection, store.clock(), "backup", annotator, detail)

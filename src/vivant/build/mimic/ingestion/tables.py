@@ -23,7 +23,12 @@ from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
-from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments, make_comment_id
+from vivant.build.mimic.ingestion.ytdlp import (
+    ROUNDED_IDS,
+    SourceDefaults,
+    add_raw_comments,
+    make_comment_id,
+)
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
@@ -62,6 +67,9 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
             writer.leave_comments(location, "names no video", 1, new=True)
             continue
         comment = _rename_fields(fields)
+        if values.is_rounded(comment["id"]):
+            writer.note(ROUNDED_IDS)
+            comment["id"] = ""
         if comment["id"] in (None, ""):
             comment["id"] = make_comment_id(comment, number)
         add_raw_comments(video if "/" in video else f"?/{video}", [comment], (), writer)

@@ -223,6 +223,13 @@ _PARSERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def is_rounded(name: Any) -> bool:
+    """Whether an id is a number of which a spreadsheet, or a column with gaps, has kept only the first digits."""
+    if isinstance(name, float):
+        return name > 1 << 53
+    return isinstance(name, str) and _ROUNDED.fullmatch(name.strip()) is not None
+
+
 def parse_row(fields: Mapping[str, Any]) -> tuple[VideoRow, list[str]]:
     """A video from values of any kind, and what had to be taken as unknown. Without platform and id: Wrong."""
     names = {}
@@ -231,7 +238,7 @@ def parse_row(fields: Mapping[str, Any]) -> tuple[VideoRow, list[str]]:
         if not names[name]:
             hint = "; name it with `platform` in the settings" if name == "platform" else ""
             raise InvalidValueError(f"no {name}{hint}")
-    if _ROUNDED.fullmatch(names["id"]) or (isinstance(fields["id"], float) and fields["id"] > 1 << 53):
+    if is_rounded(fields["id"]):
         raise InvalidValueError(
             f"its id was rounded ({fields['id']}), by a spreadsheet or the like; export ids as text"
         )

@@ -122,7 +122,7 @@ class RecordWriter:
             return
         self.report.comments_in += len(ids)
         columns: tuple[Sequence[Any], ...] = (ids, texts, likes, times, answered)
-        if not all(texts) or len(set(ids)) != len(ids):
+        if not all(map(str.strip, texts)) or len(set(ids)) != len(ids):
             columns = self._drop_unusable(ref, columns)
         for column, new in zip(self._columns, columns, strict=True):
             column.extend(new)

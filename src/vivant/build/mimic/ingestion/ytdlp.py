@@ -35,6 +35,9 @@ _Count = Annotated[int, Meta(ge=0, le=1 << 60)] | None
 _Seconds = Annotated[float, Meta(ge=0, le=4_102_444_800)] | None
 _KINDS = ("mp4", "webm", "mkv", "mov")
 _HANDLE = re.compile(r"tiktok\.com/@[^/]+/")
+ROUNDED_IDS = (
+    "comments whose ids were rounded, by a spreadsheet or the like: they got others, and answers stand alone"
+)
 _MADE_UP = re.compile(r"(Video|Post) by ")
 
 
@@ -366,11 +369,15 @@ def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], wr
         try:
             body = values.parse_text(comment.get("text"))
             name = values.parse_text(comment.get("id"))
+            if values.is_rounded(comment.get("id")):
+                writer.note(ROUNDED_IDS)
+                name = ""
             if not name:
                 name = make_comment_id(comment)
                 made[name] += 1
                 name += f"-{made[name]}" if made[name] > 1 else ""
-            parent = values.parse_text(comment.get("parent"))
+            parent = comment.get("parent")
+            parent = "" if values.is_rounded(parent) else values.parse_text(parent)
         except InvalidValueError:
             odd += 1
             continue
