@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.helpers import picture, vivant
 from tests.support.media_kit import make_video
+from vivant.api import load_run
 from vivant.benchmarks import registry
 from vivant.benchmarks.template import write_template
 from vivant.core.errors import VivantError
@@ -76,6 +77,19 @@ def test_a_plugin_that_only_loads_scores_an_always_right_model_100(folder: Path)
     records = registry.of_task("toy-bench/mcq"), list((folder / "run").glob("scores/*.jsonl"))
     assert [path.name for path in records[1]] == ["strict.jsonl"]
     assert records[0].title == "Toy"
+
+
+def test_a_changed_scorer_scores_a_run_again(folder: Path) -> None:
+    assert run(folder, PLUGIN, "./right.py:Right") == 100.0
+    (folder / "toy.py").write_text(method(NEVER))
+    values = [score.value for _, _, score in load_run(folder / "run").scores()[0].rows]
+    assert values == [0.0] * 8
+
+
+NEVER = """
+def score(self, items, settings):
+    return [Score(key=record.key, task=record.task, id=record.id, value=0.0) for _, record in items]
+"""
 
 
 def method(code: str) -> str:

@@ -148,6 +148,19 @@ def test_failures_are_states(tmp_path: Path) -> None:
     assert rows["filtered"][0] is not None and rows["filtered"][0].reply.status == "refused"
 
 
+@pytest.mark.parametrize(("scorer", "shown"), [("model_graded_qa", 50.0), ("rater", 0.5)])
+def test_numbers_of_an_unknown_scorer_are_shown_as_they_are(
+    scorer: str, shown: float, tmp_path: Path
+) -> None:
+    samples: list[dict[str, object]] = [
+        {"id": number, "scores": {scorer: {"value": number}}} for number in (0, 1)
+    ]
+    run = import_inspect(_archive(tmp_path / "x.eval", samples), tmp_path / "run")
+    assert run.table().rows[0].value == pytest.approx(shown)
+    told = any("for its scale is not known" in note for note in run.manifest.notes)
+    assert told == (scorer == "rater")
+
+
 def test_a_log_that_was_cut_off_says_so(tmp_path: Path) -> None:
     path = _archive(tmp_path / "x.eval", [{"id": 1, "scores": {"s": {"value": 1}}}], status="cancelled")
     run = import_inspect(path, tmp_path / "run")

@@ -111,6 +111,8 @@ def test_one_metric_scores_all_records_of_a_log(tmp_path: Path) -> None:
         ("MMBench-Video", "0110", 0.5),  # a weak model's ratings of 0 to 3
         ("MMBench-Video_8frame", "3232", 2.5),
         ("POPE", "0110", 50.0),  # here a score is right or wrong
+        ("Unheard-of", "0110", 0.5),  # nobody says what the best score is
+        ("Unheard-of", "0910", 2.5),
     ],
 )
 def test_the_scale_of_a_rating_does_not_depend_on_the_values(
@@ -120,6 +122,28 @@ def test_the_scale_of_a_rating_does_not_depend_on_the_values(
     rows = [f"{number}\tq\tx\ty\t{value}" for number, value in enumerate(values)]
     path.write_text("\n".join(["index\tquestion\tanswer\tprediction\tscore", *rows]))
     assert import_vlmevalkit(path, tmp_path / "run").table().rows[0].value == pytest.approx(shown)
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "shown"),
+    [
+        ("mvbench_accuracy", (0, 1), 50.0),
+        ("gpt_eval_score", (0, 1), 0.5),  # of 5 in some tasks, of 1 in others
+        ("gpt_eval_score", (0, 4), 2.0),
+        ("verdict", (False, True), 50.0),
+        ("acc", (0, 100), 50.0),  # the name says share, the values percent
+    ],
+)
+def test_the_name_of_a_metric_says_whether_it_is_a_share(
+    metric: str, values: tuple[float, float], shown: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "20260101_samples_t.jsonl"
+    lines = [{"doc_id": n, "filtered_resps": "x", metric: value} for n, value in enumerate(values)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    run = import_lmms_eval(path, tmp_path / "run")
+    assert run.table().rows[0].value == pytest.approx(shown)
+    told = [note for note in run.manifest.notes if "for its scale is not known" in note]
+    assert bool(told) == (metric == "gpt_eval_score" and max(values) == 1)
 
 
 ROWS = [

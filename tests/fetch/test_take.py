@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from base64 import b64encode
+from datetime import UTC, datetime
+from hashlib import md5
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +74,45 @@ def test_a_folder_is_linked_and_nothing_is_overwritten(tmp_path: Path) -> None:
         copy_data(str(tmp_path / "theirs"), tmp_path / "data" / "mmrv", link=True)
     with pytest.raises(DataError, match="no such folder"):
         copy_data(str(tmp_path / "nowhere"), place)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            {"LastModified": datetime(2026, 1, 1, tzinfo=UTC)},
+            {"LastModified": datetime(2026, 1, 2, tzinfo=UTC)},
+        ),
+        ({"updated": "2026-01-01T00:00:00.5Z"}, {"updated": "2026-01-01T00:00:00.7Z"}),
+        ({"ETag": f'"{md5(b"old").hexdigest()}"'}, {"ETag": f'"{md5(b"new").hexdigest()}"'}),
+        (
+            {"md5Hash": b64encode(md5(b"old").digest()).decode()},
+            {"md5Hash": b64encode(md5(b"new").digest()).decode()},
+        ),
+    ],
+    ids=["time", "time as text", "etag", "md5"],
+)
+def test_an_object_replaced_by_one_of_the_same_size_is_copied_again(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    import fsspec
+
+    memory: Any = fsspec.filesystem("memory")
+    caplog.set_level("INFO", "vivant")
+    for content, told in ((b"old", before), (b"old", before), (b"new", after)):
+        memory.pipe({"/replaced/a.csv": content})
+        entry = {"name": "/replaced/a.csv", "size": 3, "type": "file", **told}
+        monkeypatch.setattr(type(memory), "find", lambda *_, entry=entry, **__: {"/replaced/a.csv": entry})
+        copy_data("memory://replaced", tmp_path / "mime")
+        assert tree(tmp_path / "mime") == {"a.csv": content}
+    copied = [
+        record.getMessage().partition(" files")[0] for record in caplog.records if record.name == "vivant"
+    ]
+    assert copied == ["1 of 1", "0 of 1", "1 of 1"]
 
 
 def test_an_object_store_is_read_through_fsspec(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

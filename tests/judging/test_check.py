@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from tests.support.fault_server import Act, serving
 from tests.support.mmie_kit import format_verdict, make_entry, make_part, run_vivant, write_answers
+from vivant.analysis.correction.ratings import join_ratings
 from vivant.core.errors import DataError, UsageError
 from vivant.judging.biases import measure_biases, model_family
 from vivant.judging.calibration import (
@@ -325,6 +327,17 @@ def test_scores_that_do_not_say_whose_answers_are_not_taken_for_everyones(tmp_pa
     (tmp_path / "people.csv").write_text("id,score\nnope,3\n")
     with pytest.raises(UsageError, match="none of its 1 ids was judged"):
         join_scores(read_human_scores(tmp_path / "people.csv"), runs[:1], "paper")
+
+
+def test_scores_of_one_run_are_not_given_to_another_of_the_same_model(tmp_path: Path) -> None:
+    (run,) = _runs(tmp_path, ("gpt-a",))
+    _judge([run], lambda *_: Act(format_verdict(3)))
+    shutil.copytree(run.dir.path, tmp_path / "again")
+    both, human = [run, Run(tmp_path / "again")], read_human_scores(_people(tmp_path, ("gpt-a",)))
+    for join in (lambda: join_scores(human, both, "paper"), lambda: join_ratings(both, human, "paper")):
+        with pytest.raises(UsageError, match=r"both by gpt-a; name the run alone whose answers people saw"):
+            join()
+    assert len(join_ratings(both[1:], human, "paper")) == 1
 
 
 # ── pairs ──

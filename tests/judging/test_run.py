@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.support.fault_server import Act, FaultServer, serving
@@ -244,3 +245,14 @@ def test_a_run_without_a_judge_keeps_its_answers(tmp_path: Path) -> None:
     scored = run_vivant("score", "out", "--judge", "heuristic", cwd=tmp_path)
     assert scored.returncode == 0, scored.stderr
     assert "mmie/msr" in scored.stdout
+
+
+def test_a_temperature_that_a_judge_does_not_take_is_refused(tmp_path: Path) -> None:
+    run = prepared(tmp_path)
+    with serving(lambda *_: Act(format_verdict(4))) as server:
+        thinking = JudgeOptions(model="openai/gpt-5-mini", base_url=server.url)
+        with pytest.raises(UsageError, match="The judge openai/gpt-5-mini takes no temperature"):
+            judge_run(run, [msgspec.structs.replace(thinking, temperature=0.2)])
+        assert not server.requests
+        judge_run(run, [thinking])
+        assert server.requests and all("temperature" not in body for body in server.requests)

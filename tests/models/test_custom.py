@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import questions, vivant
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, VivantError
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelError, ModelOptions
@@ -207,3 +207,26 @@ def test_options_reach_the_class(tmp_path: Path) -> None:
         model_options={"say": "B"},
     )
     assert {record.reply.text for record in run.records().values()} == {"B"}
+
+
+@pytest.mark.parametrize("base", ["", "(Model)"])
+def test_a_changed_file_is_another_model(tmp_path: Path, base: str) -> None:
+    """Neither its replies nor its run are mixed with those of the code before."""
+    code = f"""
+from vivant.core.types import Reply
+from vivant.models.base import Model
+class M{base}:
+    cacheable = True
+    async def generate(self, request):
+        return Reply(text="A")
+"""
+    path, spec = str(questions(tmp_path, 2)), write(tmp_path, code)
+    run = evaluate(path, spec, out=str(tmp_path / "run"))
+    assert {record.reply.text for record in run.records().values()} == {"A"}
+    again = evaluate(path, spec, out=str(tmp_path / "again"))
+    assert all(record.cached for record in again.records().values())
+    write(tmp_path, code.replace('"A"', '"B"'))
+    with pytest.raises(VivantError, match=r"model\.code: \w+ → \w+"):
+        evaluate(path, spec, out=str(tmp_path / "run"))
+    other = evaluate(path, spec, out=str(tmp_path / "other"))
+    assert {(record.reply.text, record.cached) for record in other.records().values()} == {("B", False)}

@@ -30,12 +30,13 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.runs.importing import import_human
 from vivant.runs.overview import build_overview
 from vivant.runs.run import load_run
-from vivant.study.design import Kind, StudyItem
+from vivant.study.design import KEY_FILE, Kind, StudyItem
 from vivant.study.export import export_study
 from vivant.study.judgement import StudyJudgement
 from vivant.study.loading import load_study
 from vivant.study.make import StudySpec, make_study
 from vivant.study.mime_import import import_mime
+from vivant.study.people_source import load_people
 from vivant.study.results import load_results
 from vivant.study.store import open_store
 
@@ -202,6 +203,25 @@ def test_ratings_become_scores_for_judge_checks(tmp_path: Path) -> None:
     assert scores.names_models
     assert scores.scores["SA-1", "writer-two"] == [6.0, 0.0]  # a point off leaves nobody below the scale
     assert scores.find("SA-2", "writer-one") == 3.0
+
+
+def test_a_study_that_mixes_two_runs_of_a_model_gives_no_scores(tmp_path: Path) -> None:
+    """Such a study is refused now; those made before hold the ratings of both under one name."""
+    runs = [mmie_run(tmp_path, name, {"SA-1": name, "SA-2": name}, name) for name in ("one", "two")]
+    origin = tuple(str(run.dir.path) for run in runs)
+    make_study(tmp_path / "s", StudySpec(kind="rating", origin=origin, judgements_per_item=1))
+    key = tmp_path / "s" / KEY_FILE
+    key.write_text(key.read_text().replace('"two"', '"one"'))
+    loaded = load_study(tmp_path / "s")
+    judged(loaded, ["ann"], lambda *_: {c.name: c.high for c in loaded.study.criteria})
+    with pytest.raises(
+        DataError, match="are both by one, and scores by model do not tell their answers apart"
+    ):
+        load_people([tmp_path / "s"])
+    done = export_study(load_results(tmp_path / "s"), tmp_path / "out")
+    assert [hint for hint in done.hints if hint.startswith("no human_scores.csv")]
+    assert "judgements.jsonl" in {path.name for path in done.files}
+    assert not (tmp_path / "out" / "human_scores.csv").exists()
 
 
 def test_free_answers_are_labels_that_the_pipeline_reads(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -18,7 +18,14 @@ from vivant.models.registry import create
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     from vivant.train.checkpoint_store import TrainingError
-    from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_model, load_state
+    from vivant.train.checkpoints import (
+        STATE,
+        CheckpointError,
+        copy_model,
+        list_checkpoints,
+        load_model,
+        load_state,
+    )
     from vivant.train.model.config import LanguageSettings, LoraSettings
     from vivant.train.model.language import make_language_model
     from vivant.train.model.modeling import MimicChat
@@ -74,6 +81,10 @@ def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], messag
         ({"train": {"steps": 0}}, r"train\.steps is 0; it must be at least 1"),
         ({"model": {"size": "tiny", "vision": {"frozen": True}}}, "begins from chance, so it must learn"),
         ({"model": {"size": "tiny", "temporal": {"init": "backbone"}}}, "has no layers to begin from"),
+        (
+            {"model": {"size": "tiny", "temporal": {"init": "features"}}},
+            r"model\.temporal\.init: features needs a backbone that does not learn; write vision\.frozen: true",
+        ),
         ({"train": {"row_tokens": 3}}, "a video alone takes 3 tokens"),
     ],
 )
@@ -267,25 +278,31 @@ def test_an_evaluation_that_cannot_take_place_is_refused_before_the_first_step(
     assert not (world.parent / "out").exists()
 
 
-def test_a_kill_while_the_best_model_is_replaced_loses_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_kill_while_a_checkpoint_or_model_is_replaced_loses_none(
+    world: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vivant.train.checkpoint_store import CheckpointStore
+    """A training that ends writes its last checkpoint again; a kill between the two renames leaves no name."""
+    content = recipe(world, train={"steps": 2})
+    out = world.parent / "out"
+    train(make_recipe(content))
+    names = sorted(path.name for path in out.iterdir())
+    checkpoint = list_checkpoints(out)[-1]
+    for folder in (checkpoint, out / "last"):
+        kept = (folder / STATE).read_bytes() if folder == checkpoint else None
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "replace", _kill)
+            with pytest.raises(KeyboardInterrupt):
+                copy_model(folder, folder)
+        assert not folder.exists()
+        if folder == checkpoint:
+            with pytest.raises(UsageError, match="holds a training already"):
+                train(make_recipe(content))
+        with logged_messages() as messages:
+            assert train(make_recipe(content), resume=True).finished
+        assert f"Going on from {checkpoint}." in messages
+        assert kept is None or (folder / STATE).read_bytes() == kept
+    assert sorted(path.name for path in out.iterdir()) == names
 
-    store: Any = CheckpointStore(tmp_path, *[cast("Any", None)] * 4, is_main=True)
-    for name in ("last", "best"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "model").write_text(name)
 
-    def kill(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "replace", kill)
-        with pytest.raises(KeyboardInterrupt):
-            store.keep_best_model()
-    assert store.load() is None
-    assert (tmp_path / "best" / "model").read_text() == "best"
-    store.keep_best_model()
-    assert (tmp_path / "best" / "model").read_text() == "last"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["best", "last"]
+def _kill(*_: Any) -> None:
+    raise KeyboardInterrupt

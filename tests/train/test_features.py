@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import pytest
 import yaml
 from typer.testing import CliRunner
@@ -26,6 +27,7 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     from vivant.train.data.frame_loader import FrameLoader
     from vivant.train.feature_cache import FeatureCache, open_feature_cache
     from vivant.train.feature_extraction import write_features
+    from vivant.train.model.config import TemporalSettings
     from vivant.train.model.vision_encoder import VisionEncoder
     from vivant.train.settings import make_recipe
     from vivant.train.trainer import train
@@ -186,6 +188,9 @@ def test_backbones_that_learnt_stay_so_when_a_later_training_freezes_them(
     assert open_feature_cache(second.settings, FramePolicy(), "no", second.trained) is None
     with pytest.raises(UsageError, match="has learnt"):
         write_features(make_recipe(content))
+    second.settings = msgspec.structs.replace(second.settings, temporal=TemporalSettings(init="features"))
+    with pytest.raises(UsageError, match=r"init: features needs a backbone that does not learn"):
+        second.set_trainable(first.settings)
     config = tmp_path / "second" / "last" / "config.json"
     marked = json.loads(config.read_text("utf-8"))
     assert marked.pop("trained") == ["language", "vision"]

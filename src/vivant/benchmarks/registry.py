@@ -26,6 +26,7 @@ from vivant.benchmarks.question_files import find_question_file, is_question_fil
 from vivant.benchmarks.task_options import TaskOptionValues, parse_values
 from vivant.benchmarks.validation import check_class
 from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.python_files import describe_package, digest_code
 
 _BUILTIN: Mapping[str, str] = {
     "mime": "vivant.benchmarks.mime:Mime",
@@ -99,6 +100,23 @@ def get(name: str, **options: Any) -> Benchmark:
         check_class(cls, source, name)
     benchmark: Benchmark = cls(**options)
     return benchmark
+
+
+def list_code_versions(tasks: Iterable[str]) -> dict[str, str]:
+    """By name, which code the tasks' benchmarks are now, for those that a user's file or package holds.
+
+    Nothing of it is executed. Descriptions are left out: what they say is among the settings.
+    """
+    found: dict[str, str] = {}
+    own = {**_BUILTIN, **list_suite()}
+    for name in dict.fromkeys(task.partition("/")[0] for task in tasks):
+        if name in own:
+            continue
+        if point := next(iter(entry_points(group="vivant.benchmarks", name=name)), None):
+            found[name] = describe_package(point)
+        elif (source := list_remembered_files().get(name, "")) and not is_description(source):
+            found[name] = digest_code(Path(source.rpartition(":")[0]))
+    return found
 
 
 def split_selector(selector: str) -> tuple[str, str]:

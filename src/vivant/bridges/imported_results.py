@@ -18,6 +18,7 @@ from msgspec import Struct
 from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings, TaskInfo
 from vivant.benchmarks.parts import DataFolder
 from vivant.benchmarks.vlmevalkit import is_circular
+from vivant.bridges.metric_scales import is_share
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.files import atomic_path, iter_jsonl, write_atomic
 from vivant.core.records import Record, Score, make_score
@@ -157,8 +158,10 @@ class ImportedSource(Struct, frozen=True, kw_only=True):
     file: Path
     repeat: int = 1
     notes: tuple[str, ...] = ()
+    shares: frozenset[str] = frozenset()
+    """Scorers whose values are shares of 1, where their names do not say so."""
     ratings: frozenset[str] = frozenset()
-    """Scorers on a scale of their own, such as 0 to 3, whatever values this log holds."""
+    """Scorers on a scale of their own, such as 0 to 3."""
 
 
 def name_task(text: str) -> str:
@@ -192,7 +195,7 @@ def write_imported_run(
         count, digest, seen = _write_entries(directory, entries)
         if not count:
             raise DataError(f"{source.file} holds no samples")
-        notes = [*source.notes, *_finish_results(directory, seen, source.ratings)]
+        notes = [*source.notes, *_finish_results(directory, seen, source)]
         if media.is_dir():
             media.rename(folder / "media")
         settings = RunSettings(
@@ -228,6 +231,8 @@ class _SeenScorers:
         self.numbers: Counter[str] = Counter()
         self.large: set[str] = set()
         """Those with a value that is no share of 1."""
+        self.graded: set[str] = set()
+        """Those that gave a grade or a truth value, which counts as a share of 1."""
 
     def add(self, results: Mapping[str, SampleResult]) -> None:
         """One more record."""
@@ -238,6 +243,8 @@ class _SeenScorers:
                 self.numbers[name] += 1
                 if not 0 <= result.value <= 1:
                     self.large.add(name)
+                if isinstance(result.raw, bool) or (isinstance(result.raw, str) and result.raw[:1].isalpha()):
+                    self.graded.add(name)
 
     def order(self) -> tuple[str, ...]:
         """All scorers as the fullest record orders them; those that gave a number stand first."""
@@ -273,18 +280,22 @@ def _write_entries(
     return len(seen), digest, scorers
 
 
-def _finish_results(directory: RunDir, seen: _SeenScorers, ratings: frozenset[str]) -> list[str]:
+def _finish_results(directory: RunDir, seen: _SeenScorers, source: ImportedSource) -> list[str]:
     """Give all records the same scorers in one order, for the first is the one that counts, and each its scale.
 
-    Tables print values times 100, so what is no share of 1 is divided by 100: a mean of 7.5 is printed as 7.5.
+    Tables print values times 100, so what is not known as a share of 1 is divided by 100: a mean of 7.5 is printed as
+    7.5. A name that says share is wrong where a value is beyond 1.
 
     Returns:
         Notes on what a reader of the table should know.
     """
-    order, raw = seen.order(), (seen.large | ratings) & seen.numbers.keys()
+    order, own_scale = seen.order(), seen.large | source.ratings
+    known = {name for name in seen.numbers if is_share(name)} | source.shares | seen.graded
+    raw = {name for name in seen.numbers if name in own_scale or name not in known}
     notes = []
     if order and order[0] in raw:
-        notes.append(f"the values of '{order[0]}' are shown as they are, not in percent")
+        unknown = "" if order[0] in own_scale else ", for its scale is not known"
+        notes.append(f"the values of '{order[0]}' are shown as they are, not in percent{unknown}")
     if len(order) > 1:
         bearing = sum(count for names, count in seen.lists.items() if order[0] in names)
         absent, unread = seen.lists.total() - bearing, bearing - seen.numbers[order[0]]

@@ -49,6 +49,9 @@ from vivant.runs.run import Run
 
 _GRADES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 """Inspect's letters for right, partly right, wrong and no answer, and what it counts them as."""
+_GRADERS = frozenset(
+    ("answer", "choice", "math", "model_graded_fact", "model_graded_qa", "pattern")
+)  # whose names do not say it
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 _DATA = re.compile(r"data:(?P<type>[\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,")
 _ATTACHMENT = "attachment://"
@@ -101,7 +104,16 @@ def _describe_log(path: Path, header: InspectHeader, model: str | None) -> Impor
         file=path,
         repeat=epochs if isinstance(epochs, int) and epochs > 0 else 1,
         notes=tuple(notes),
+        shares=_find_shares(header),
     )
+
+
+def _find_shares(header: InspectHeader) -> frozenset[str]:
+    """Scorers whose values are shares of 1: Inspect's own that grade replies, and those that it reports accuracy of."""
+    results = header.results.scores if header.results else []
+    reported = [result for result in results if "accuracy" in result.metrics]
+    names = {name for each in reported for name in (each.name, f"{each.scorer}.{each.name}")}
+    return frozenset(names | _GRADERS)
 
 
 class _SampleReader:

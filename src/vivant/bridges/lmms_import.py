@@ -142,7 +142,7 @@ def _first_text(value: Any) -> str:
 def _make_result(value: Any) -> SampleResult:
     """A metric's value: a number, or the number in a mapping."""
     if isinstance(value, bool | int | float):
-        return SampleResult(value=float(value))
+        return SampleResult(value=float(value), raw=value if isinstance(value, bool) else None)
     if isinstance(value, dict):
         for key in _KEYS:
             if isinstance(value.get(key), bool | int | float):

@@ -8,6 +8,7 @@ from typing import Any
 
 from vivant.bridges.lmms_guards import JudgeNeededError
 from vivant.bridges.lmms_task import LmmsTask, aggregate, read_target
+from vivant.bridges.metric_scales import is_share
 from vivant.core.errors import DataError
 from vivant.core.records import Record, Score, make_score
 from vivant.core.types import Sample
@@ -37,8 +38,15 @@ def score_task(built: LmmsTask, items: Sequence[tuple[Sample, Record]]) -> Itera
             raw.append((record, {}, 0, " ".join(f"{type(error).__name__}: {error}".split())[:200]))
     main = _find_main(built, [results for _, results, _, _ in raw])
     values = {record.key: _find_value(built, results, main) for record, results, _, _ in raw}
-    # Some tasks count in percent: a single right answer is worth 100.
-    percent = any(value is not None and value > 1 for value in values.values())
+    # Tables print values times 100. What is not known as a share of 1 is printed as it is.
+    is_large = any(value is not None and value > 1 for value in values.values())
+    is_plain = is_large or not is_share(main[1])
+    if is_plain and not is_large:
+        logger.warning(
+            "lmms:%s: the values of '%s' are shown as they are, not in percent, for its scale is not known",
+            built.name,
+            main[1],
+        )
     failed = [reason for _, _, _, reason in raw if reason]
     if failed:
         logger.warning(
@@ -61,7 +69,7 @@ def score_task(built: LmmsTask, items: Sequence[tuple[Sample, Record]]) -> Itera
             detail["drawn"] = drawn
         yield make_score(
             record,
-            value / 100 if percent else value,
+            value / 100 if is_plain else value,
             _find_answer(results, main),
             main[1],
             guessed=drawn > 0,

@@ -37,7 +37,9 @@ from vivant.runs.run import Run
 
 _SCORES = ("hit", "eval_match", "verifier_match", "score", "correct", "match")
 _RATED = re.compile(r"(?:MMBench-Video|QBench_Video_VQA|MLVU_OpenEnded|LLaVABench|SFE)(?![A-Za-z0-9])")
-"""Datasets whose `score` is a judge's rating, of 3 to 10 at best. Elsewhere it is mostly 0 or 1, as `hit` is."""
+"""Datasets whose `score` is a judge's rating, of 3 to 10 at best."""
+_MARKED = re.compile(r"(?:POPE|MME|HallusionBench|AMBER|MMVet)(?![A-Za-z0-9-])")
+"""Datasets without options whose `score` is a share of 1. That of multiple choice is; of others nothing is known."""
 _FAILED = "Failed to obtain answer"
 """In the text that stands for a failed request."""
 _ADDED = re.compile(
@@ -86,8 +88,17 @@ def import_vlmevalkit(path: Path, out: Path | None = None, model: str | None = N
         entries = list(_score_entries([_read_item(row, task) for row in rows], dataset))
         if len(entries) < len(rows):
             notes.append(f"{len(rows)} rows are {len(entries)} questions, right where every copy is")
-    ratings = frozenset({"score"} if _RATED.match(dataset) else ())
-    source = ImportedSource(task=task, model=named, name="", file=path, notes=tuple(notes), ratings=ratings)
+    is_rated = bool(_RATED.match(dataset))
+    is_marked = bool(_MARKED.match(dataset)) or all(entry.sample.options for entry in entries)
+    source = ImportedSource(
+        task=task,
+        model=named,
+        name="",
+        file=path,
+        notes=tuple(notes),
+        shares=frozenset({"score"} if is_marked and not is_rated else ()),
+        ratings=frozenset({"score"} if is_rated else ()),
+    )
     target = out or default_folder(source)
     finished = (entry._replace(record=_finish_record(entry.record)) for entry in entries)
     return write_imported_run(source, finished, target, target.parent / ".none")

@@ -23,6 +23,7 @@ class Fingerprints:
         native_video: bool = False,
         audio: bool = False,
         limits: Any = None,
+        is_seeded: bool = False,
     ) -> None:
         shared = {
             "identity": dict(identity),
@@ -34,12 +35,13 @@ class Fingerprints:
         if limits is not None:  # what is over them is sent otherwise, or not at all
             shared["limits"] = limits
         self._shared = hashlib.sha256(msgspec.json.encode(shared, order="sorted"))
+        self._is_seeded = is_seeded
         self._encoder = msgspec.json.Encoder()
 
     def of(self, job: Job, media: tuple[MediaUse, ...]) -> str:
-        """64 hex digits. The file's content counts, not its name; the seed counts where it changes pixels."""
+        """64 hex digits. The file's content counts, not its name; the seed where it changes pixels or replies."""
         hashed = self._shared.copy()
-        seed = job.seed if job.control == "shuffled" else 0
+        seed = job.seed if self._is_seeded or job.control == "shuffled" else 0
         content = (
             [(message.role, message.parts) for message in job.messages],
             [use.sha256 for use in media],

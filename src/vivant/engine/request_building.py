@@ -13,7 +13,7 @@ from vivant.core.types import Job, Reply, Request, Turn
 from vivant.engine.budget import ESTIMATED
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia
-from vivant.models.base import Model
+from vivant.models.base import Model, identify_model
 from vivant.models.request_limits import OnTooLarge, find_problems, fit_request
 
 if TYPE_CHECKING:
@@ -28,7 +28,12 @@ def create_fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) 
     """What all requests of a run have in common, hashed."""
     limits = None if model.limits is None else {"budget": model.limits, "on_too_large": on_too_large}
     return Fingerprints(
-        model.identity, server=model.server, native_video=model.capabilities.video, audio=audio, limits=limits
+        identify_model(model),
+        server=model.server,
+        native_video=model.capabilities.video,
+        audio=audio,
+        limits=limits,
+        is_seeded=model.is_seeded,
     )
 
 

@@ -19,7 +19,7 @@ from vivant.core.garbage import collect_garbage_rarely
 from vivant.core.types import Decoding
 from vivant.engine.options import RunOptions
 from vivant.engine.plan import Plan, make_plan
-from vivant.models.base import Model
+from vivant.models.base import Model, identify_model
 from vivant.models.registry import create
 from vivant.runs.recipe_differences import list_recipe_notes
 from vivant.runs.settings import RunSettings
@@ -67,7 +67,7 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
             tasks=tuple(data),
-            model={**model.identity, **_request_changes(options, cut=tokenizer is not None)},
+            model={**identify_model(model), **_request_changes(options, cut=tokenizer is not None)},
             style=style,
             data=data,
             limits=limits,

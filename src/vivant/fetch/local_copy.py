@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import filecmp
+import hashlib
 import logging
+import os
+import re
 import shutil
-from collections.abc import Callable
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -50,16 +55,25 @@ class _File(Struct, frozen=True):
     size: int
     copy: Callable[[Path], object]
     original: Path | None = None
-    """None in an object store, where the size alone is compared."""
+    """None in an object store."""
+    changed_ns: int | None = None
+    """When it was last written, where an object store says so. The copy bears that time."""
+    md5: str = ""
+    """Of its content, where an object store says so."""
 
     def is_there(self) -> bool:
-        if not self.goal.is_file() or self.goal.stat().st_size != self.size:
+        if not self.goal.is_file() or (status := self.goal.stat()).st_size != self.size:
             return False
-        if self.original is None or self.original.stat().st_mtime_ns == self.goal.stat().st_mtime_ns:
+        if self.original is not None:
+            # A copy by other means has a time of its own.
+            is_same_time = self.original.stat().st_mtime_ns == status.st_mtime_ns
+            return is_same_time or filecmp.cmp(self.original, self.goal, shallow=False)
+        if self.changed_ns is not None and status.st_mtime_ns >= self.changed_ns:
             return True
-        return filecmp.cmp(
-            self.original, self.goal, shallow=False
-        )  # a copy by other means has a time of its own
+        if self.md5:
+            with self.goal.open("rb") as content:
+                return hashlib.file_digest(content, "md5").hexdigest() == self.md5
+        return self.changed_ns is None
 
 
 def _link(folder: Path, target: Path) -> None:
@@ -106,8 +120,43 @@ def _remote_files(origin: str, target: Path) -> list[_File]:
         relative = PurePosixPath(name).relative_to(PurePosixPath(root))
         if ".." in relative.parts:
             raise DataError(f"{origin}: {name} leaves its folder")
-        files.append(_File(name, target / relative, entry["size"] or 0, copier(name)))
+        files.append(
+            _File(
+                name,
+                target / relative,
+                entry["size"] or 0,
+                copier(name),
+                changed_ns=_read_time(entry),
+                md5=_read_md5(entry),
+            )
+        )
+    if all(file.changed_ns is None and not file.md5 for file in files):
+        logger.warning(
+            "%s tells neither times nor checksums: a file of the same size counts as the same.", origin
+        )
     return files
+
+
+def _read_time(entry: Mapping[str, Any]) -> int | None:
+    """When an object was last written, in nanoseconds, under whichever name a store says so."""
+    names = ("LastModified", "last_modified", "updated", "mtime", "created")
+    time = next((entry[name] for name in names if entry.get(name)), None)
+    if isinstance(time, str):
+        try:
+            time = datetime.fromisoformat(time)
+        except ValueError:
+            return None
+    if isinstance(time, datetime):
+        time = (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    return round(time * 1e6) * 1000 if isinstance(time, int | float) else None
+
+
+def _read_md5(entry: Mapping[str, Any]) -> str:
+    """The MD5 of an object in hex, where its ETag or a field of its own is one; of encrypted parts it never fits."""
+    if encoded := entry.get("md5Hash"):
+        return b64decode(str(encoded)).hex()
+    etag = str(entry.get("ETag") or entry.get("etag") or "").strip('"').lower()
+    return etag if re.fullmatch("[0-9a-f]{32}", etag) else ""
 
 
 def _copy_missing(files: list[_File], target: Path, dry_run: bool) -> None:
@@ -122,6 +171,8 @@ def _copy_missing(files: list[_File], target: Path, dry_run: bool) -> None:
             file.goal.parent.mkdir(parents=True, exist_ok=True)
             with atomic_path(file.goal, keep_suffix=False) as temporary:
                 file.copy(temporary)
+                if file.changed_ns is not None:
+                    os.utime(temporary, ns=(file.changed_ns, file.changed_ns))
         except Exception as error:  # see above
             raise DataError(
                 f"{file.name} → {target}: {_line(error)}; run the same command to go on"

@@ -13,7 +13,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError
 from vivant.core.records import Record
-from vivant.judging.human_scores import HumanScores
+from vivant.judging.human_scores import AnswerOwners, HumanScores
 from vivant.metrics.agreement import Column, pearson, quadratic_kappa, spearman
 from vivant.metrics.intervals import Interval
 from vivant.runs.judge_scores import mean_ratings
@@ -85,6 +85,7 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
             f"{human.file} does not say whose answers people scored, and the runs hold answers by "
             f"{', '.join(models)}; add a column 'model', or check one model at a time"
         )
+    owners = AnswerOwners(human.file)
     by_fingerprint: dict[str, tuple[str, list[CalibrationItem], int]] = {}
     for run in runs:
         stored = list_judgements(run.dir.path, protocol)
@@ -107,6 +108,7 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
                 if record is None or people is None:
                     unmatched += 1
                     continue
+                owners.claim(record.id, run.model, run.dir.path)
                 items.append(
                     CalibrationItem(
                         run=str(run.dir.path.resolve()),

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, UsageError
 
 _NAMES = {
     "id": ("id", "sample", "sample_id", "key"),
@@ -59,6 +59,22 @@ class HumanScores(Struct, frozen=True, kw_only=True):
     def example(self) -> str:
         """One of the ids."""
         return next(iter(self.scores))[0]
+
+
+class AnswerOwners:
+    """Which run each answer is taken from: people scored one, and a file names its model alone."""
+
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._runs: dict[tuple[str, str], str] = {}
+
+    def claim(self, item: str, model: str, run: str | Path) -> None:
+        """Take people's scores of an answer for a run's; an error where they were taken for another run's."""
+        if (other := self._runs.setdefault((item, model), str(run))) != str(run):
+            raise UsageError(
+                f"{self._file} does not say which run's answer to '{item}' people scored: {other} and {run} are both "
+                f"by {model}; name the run alone whose answers people saw"
+            )
 
 
 def read_human_scores(path: Path, low: float | None = None, high: float | None = None) -> HumanScores:

@@ -33,8 +33,8 @@ from vivant.engine.recording import RunOutcome
 from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.run_execution import open_progress, stop_on_interrupt
 from vivant.engine.runner import Runner
-from vivant.judging.options import JudgeOptions
-from vivant.models.base import Model, ModelError, WrappedModel
+from vivant.judging.options import TEMPERATURE, JudgeOptions
+from vivant.models.base import Model, ModelError, WrappedModel, identify_model
 from vivant.models.registry import create
 from vivant.runs.judgements import (
     JudgeManifest,
@@ -276,8 +276,10 @@ def make_settings(
     """What a judge's fingerprint is made of."""
     if options.samples < 1 or options.attempts < 1:
         raise UsageError("A judge must be asked at least once: --judge-samples and --judge-attempts")
+    if "temperature" in model.untold and options.temperature != TEMPERATURE:
+        raise UsageError(f"The judge {model.name} takes no temperature; leave it out")
     return JudgeSettings(
-        model=model.identity,
+        model=identify_model(model),
         protocol=protocol,
         rubrics=tuple(rubric.reworded(options.prompts) for rubric in rubrics),
         samples=options.samples,

@@ -13,6 +13,7 @@ from vivant.engine.options import CacheUse
 from vivant.models.base import ModelOptions, split_thinking_values
 
 SCORING = "Scoring"
+TEMPERATURE = 0.7
 _judge = partial(OptionSpec, panel=SCORING)
 
 
@@ -60,7 +61,7 @@ class JudgeOptions(Struct, frozen=True, kw_only=True):
     ] = 3
     temperature: Annotated[
         float, _judge("Of all verdicts but the first, which is greedy.", flag=PYTHON_ONLY)
-    ] = 0.7
+    ] = TEMPERATURE
     max_images: Annotated[
         int | None,
         _judge(

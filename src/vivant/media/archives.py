@@ -132,10 +132,7 @@ def unpack_archive(
             while stream.read(_CHUNK):  # what follows the end mark belongs to the checksums too
                 pass
     except OSError as error:
-        remedy = "make room and run it again" if error.errno == errno.ENOSPC else "run it again to go on"
-        raise DataError(
-            f"{sources[0]}: unpacking stopped after {extraction.complete} files ({error}); {remedy}"
-        ) from error
+        raise _stopped_error(sources[0], extraction.complete, error) from error
     finally:
         extraction.clean()
     if broken:
@@ -150,6 +147,11 @@ def unpack_archive(
         digests = [piece.sha256 for piece in result.pieces]
         write_note(note_file, sources, digests, result.problems, extraction.files)
     return result
+
+
+def _stopped_error(source: Path, complete: int, error: OSError) -> DataError:
+    remedy = "make room and run it again" if error.errno == errno.ENOSPC else "run it again to go on"
+    return DataError(f"{source}: unpacking stopped after {complete} files ({error}); {remedy}")
 
 
 def _broken_line(sources: Sequence[Path], member: str, why: str, recovered: int) -> str:
@@ -352,7 +354,7 @@ def _unpack_zip(source: Path, out: Path, progress: ProgressCallback | None) -> i
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise DataError(f"{source}: damaged or not readable ({error}); fetch it again") from error
     except OSError as error:
-        raise DataError(f"{source}: unpacking stopped ({error}); run it again to go on") from error
+        raise _stopped_error(source, written, error) from error
     finally:
         part.unlink(missing_ok=True)
     return written

@@ -153,6 +153,8 @@ class Model(RunResource):
     capabilities: Capabilities = Capabilities()
     cacheable: bool = True
     """Whether a reply may be reused for an identical request."""
+    is_seeded: bool = False
+    """Whether `Request.seed` decides its greedy replies too, so that they are reused for the same seed alone."""
     limits: RequestLimits | None = None
     """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
     thinking: Thinking | None = None
@@ -163,6 +165,8 @@ class Model(RunResource):
     """Settings of `Decoding` of which it takes one at most; to set them all is refused."""
     is_local: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
+    code_version: str = ""
+    """Which code it is, of a user's file or package; set when it is created, and part of every fingerprint."""
     has_loglikelihood: bool = False
     """Whether `loglikelihood` is offered (`--answer-by loglik`)."""
 
@@ -186,6 +190,12 @@ class Model(RunResource):
     def batch_api(self) -> BatchApi:
         """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
+
+
+def identify_model(model: Model) -> dict[str, Any]:
+    """A model's identity with the code that it is, where that is not Vivant's own."""
+    code = {"code": model.code_version} if model.code_version else {}
+    return {**model.identity, **code}
 
 
 class WrappedModel(Model):

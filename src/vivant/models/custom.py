@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
-from vivant.core.python_files import load_python_file
+from vivant.core.python_files import digest_code, load_python_file
 from vivant.core.types import Clip, Picture, Reply, Request
 from vivant.models.base import Capabilities, Model, ModelError, ModelOptions, TransientError, make_error_reply
 
@@ -45,7 +45,9 @@ def load_model_file(spec: str, options: ModelOptions) -> Model:
         chosen = next(iter(classes.values()))
     else:
         raise UsageError(f"{path} holds {len(classes)} classes with `generate`; name one: {path}:Class")
-    return adapt_class(chosen, f"{path.stem}:{chosen.__name__}", options)
+    model = adapt_class(chosen, f"{path.stem}:{chosen.__name__}", options)
+    model.code_version = digest_code(path)
+    return model
 
 
 def adapt_class(cls: type[Any], name: str, options: ModelOptions) -> Model:

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.python_files import describe_package
 from vivant.core.yaml_files import read_yaml
 from vivant.models.base import Model, ModelOptions
 
@@ -46,6 +47,8 @@ class Backend(Struct, frozen=True, kw_only=True):
     """What it starts."""
     weights: str = ""
     """The folder of `mini/` that its weights lie in."""
+    code_version: str = ""
+    """The package that it comes from and its version; empty for Vivant's own."""
     baseline: bool = False
     """A rule that stands in for a model: tables show it as a line to compare with, not as a contestant."""
 
@@ -66,6 +69,7 @@ def list_backends() -> dict[str, Backend]:
                 form=f"{point.name}/NAME",
                 summary=f"from the package {point.dist.name if point.dist else '?'}",
                 factory=point.value,
+                code_version=describe_package(point),
             ),
         )
     return by_name
@@ -96,6 +100,7 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     if not isinstance(model, Model):
         kind = type(model).__name__
         raise UsageError(f"The backend '{backend}' returned a {kind} in place of a Model: {path}")
+    model.code_version = backends[backend].code_version
     return _check_thinking(model, options)
 
 

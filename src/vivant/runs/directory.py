@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct, field
 
+from vivant.benchmarks.registry import list_code_versions
 from vivant.core.errors import VivantError
 from vivant.core.files import read_jsonl, write_atomic, write_jsonl
 from vivant.core.records import Record, Score
@@ -74,6 +75,8 @@ class ScoreHeader(Struct, frozen=True, kw_only=True):
     judges: Mapping[str, int] = field(default_factory=dict)
     """Fingerprint of each judge and length of its log, where judges decided."""
     version: str
+    code: Mapping[str, str] = field(default_factory=dict)
+    """Which code scored, by benchmark, for those of a user's file or package."""
 
 
 class RunDir:
@@ -182,6 +185,7 @@ class RunDir:
                 log_bytes=self.log_bytes(),
                 judges=judges or {},
                 version=version("vivant"),
+                code=list_code_versions(values),
             )
             write_atomic(file.with_suffix(".json"), msgspec.json.encode(header))
         except OSError as error:
@@ -194,7 +198,12 @@ class RunDir:
         if not file.exists():
             return None
         header = msgspec.json.decode(file.read_bytes(), type=ScoreHeader)
-        fresh = header.log_bytes == self.log_bytes() and header.version == version("vivant")
+        code = list_code_versions(header.values)  # of benchmarks that are known here
+        fresh = (
+            header.log_bytes == self.log_bytes()
+            and header.version == version("vivant")
+            and all(header.code.get(name) == now for name, now in code.items())
+        )
         return header if fresh else None
 
     def count_records(self) -> int:

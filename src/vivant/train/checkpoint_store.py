@@ -17,14 +17,12 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from vivant.core.errors import UsageError, VivantError
-from vivant.core.files import remove
 from vivant.train.checkpoints import (
     CheckpointError,
     TrainingState,
     copy_model,
     list_checkpoints,
     load_state,
-    name_replaced,
     save_model,
     save_state,
 )
@@ -94,13 +92,6 @@ class CheckpointStore:
     def load(self) -> tuple[Path, TrainingState] | None:
         """Take up the last checkpoint, where there is one."""
         saved = list_checkpoints(self._out)
-        if self._is_main:  # what a killed training was writing
-            for model in (self.last_model, self.best_model):  # killed between two renames
-                if name_replaced(model).is_dir() and not model.exists():
-                    name_replaced(model).rename(model)
-            for folder in (self._out, self._out / "checkpoints"):
-                for path in folder.glob(".*.tmp"):
-                    remove(path)
         if not saved:
             return None
         state, weights, optimizer_state = load_state(saved[-1])

@@ -36,6 +36,8 @@ from vivant.train.model.processing import Processor
 WEIGHTS, CONFIG, STATE = "model.safetensors", "config.json", "state.json"
 ADAPTER_WEIGHTS = "adapter_model.safetensors"
 _METADATA = {"format": "pt"}
+_REPLACED = ".old"
+"""Ends the name of a folder while another takes its place."""
 _BACKBONES = {"vision": "eyes", "language": "language_model"}
 
 
@@ -285,12 +287,23 @@ def _replaced_folder(folder: Path) -> Iterator[Path]:
         temporary.mkdir()
         yield temporary
         if folder.exists():  # set aside until the new one is there: a kill in between loses neither
-            old = name_replaced(folder)
+            old = folder.with_name(f".{folder.name}{_REPLACED}")
             remove(old)
             folder.rename(old)
-    remove(name_replaced(folder))
+    remove(folder.with_name(f".{folder.name}{_REPLACED}"))
 
 
-def name_replaced(folder: Path) -> Path:
-    """Where a folder lies while another takes its place."""
-    return folder.with_name(f".{folder.name}.old")
+def list_replaced(out: Path) -> dict[Path, Path]:
+    """Models and checkpoints that a kill between two renames left without their names: name → where it lies."""
+    left = [path for folder in (out, out / "checkpoints") for path in folder.glob(f".*{_REPLACED}")]
+    named = {path.with_name(path.name[1 : -len(_REPLACED)]): path for path in left}
+    return {path: old for path, old in named.items() if not path.exists()}
+
+
+def recover_folders(out: Path) -> None:
+    """Put back what a killed training was replacing, and remove what it was writing. Only one process calls it."""
+    for path, old in list_replaced(out).items():
+        old.rename(path)
+    for folder in (out, out / "checkpoints"):
+        for path in (*folder.glob(".*.tmp"), *folder.glob(f".*{_REPLACED}")):
+            remove(path)

@@ -10,7 +10,7 @@ import msgspec
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.files import remove, write_atomic
 from vivant.train.accelerator import raise_together
-from vivant.train.checkpoints import CheckpointError, list_checkpoints
+from vivant.train.checkpoints import CheckpointError, list_checkpoints, list_replaced, recover_folders
 from vivant.train.evaluation import check_evaluation
 from vivant.train.settings import Recipe
 
@@ -51,7 +51,9 @@ def _prepare_output(out: Path, recipe: Recipe, *, resume: bool) -> None:
                 f"{out} holds a training with another recipe ({differences}); choose another out, or the recipe "
                 "it began with"
             )
-        if not resume and list_checkpoints(out):
+        if resume:
+            recover_folders(out)
+        elif list_checkpoints(out) or list_replaced(out):
             raise UsageError(
                 f"{out} holds a training already; --resume goes on with it, or choose another out"
             )

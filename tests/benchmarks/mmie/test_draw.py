@@ -189,3 +189,31 @@ def test_the_precision_that_is_named_tells_pipelines_apart() -> None:
     )
     assert usual == {"image_model": "diffusers/sd"}
     assert half == {"image_model": "diffusers/sd", "image_dtype": "float16"}
+
+
+def test_another_seed_and_other_weights_draw_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures rest on both, so no reply is reused that was illustrated with another."""
+    monkeypatch.setattr(DiffusersGenerator, "_load", lambda _: None)
+    monkeypatch.setattr(DiffusersGenerator, "_generate", lambda _, text, seed: draw_card(f"{text} {seed}"))
+    monkeypatch.setattr("vivant.models.image_generation.diffusers.require_package", lambda *_: None)
+    weights = tmp_path / "sd"
+    weights.mkdir()
+
+    def is_reused(url: str, out: str, seed: int) -> bool:
+        run = evaluate(
+            "mmie/sa",
+            "openai/writer",
+            data=("mini",),
+            out=str(tmp_path / out),
+            base_url=url,
+            image_model=f"diffusers/{weights}",
+            seed=seed,
+        )
+        return all(record.cached for record in run.records().values())
+
+    with serving(lambda *_: Act(mark_picture("a kite"))) as server:
+        assert not is_reused(server.url, "first", 0)
+        assert is_reused(server.url, "same", 0)
+        assert not is_reused(server.url, "seed", 1)
+        (weights / "model.safetensors").write_bytes(b"trained further")
+        assert not is_reused(server.url, "weights", 0)

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import lzma
+import resource
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pytest
 from tests.support.crawl_kit import ALONE, ID, quarantine, rows, take, web_comment, web_item
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.ingestion.packed_files import unpack
+from vivant.build.mimic.steps import StepError
 
 TIME = "2024-01-02 03:04:05"
 SECONDS = 1704164645
@@ -273,6 +276,27 @@ def test_compressed_dumps_are_read_as_far_as_they_go(kept: float, tmp_path: Path
     reasons = [reason for source, _, reason in quarantine(tmp_path) if source == "dump.jsonl.gz"]
     assert not reasons if kept == 1 else any("it breaks off" in reason for reason in reasons)
     assert not step.record.notes if kept == 1 else any("break off" in note for note in step.record.notes)
+
+
+@pytest.mark.parametrize("name", ["dump.jsonl.gz", "dump.jsonl"])
+def test_a_full_disk_stops_the_step_and_no_file_is_blamed(name: str, tmp_path: Path) -> None:
+    """Neither where a file is unpacked nor where records are written is the file at fault that is read."""
+    crawl = tmp_path / "crawl"
+    crawl.mkdir()
+    texts = [secrets.token_hex(1000) for _ in range(200)]
+    lines = [json.dumps(web_item(id=str(int(ID) + number), desc=text)) for number, text in enumerate(texts)]
+    content = "\n".join(lines).encode()
+    (crawl / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (64_000, before[1]))
+    try:
+        with pytest.raises(StepError, match=r"cannot be written: .*; make room and run the same command"):
+            take(tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    take(tmp_path)
+    assert len(rows(tmp_path, "videos")) == 200
+    assert not quarantine(tmp_path)
 
 
 def test_compressed_files_of_one_name_are_unpacked_apart(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from vivant.benchmarks.summary import cluster_of, restrict
 from vivant.core.errors import DataError, UsageError
 from vivant.core.records import Record, Score
 from vivant.core.types import Sample
-from vivant.judging.human_scores import HumanScores
+from vivant.judging.human_scores import AnswerOwners, HumanScores
 from vivant.metrics.panel_weights import weigh_panel
 from vivant.runs.judge_scores import mean_values
 from vivant.runs.judgements import read_panel
@@ -31,6 +31,7 @@ def join_ratings(
             f"{human.file} does not say whose answers people scored, and the runs hold answers by "
             f"{', '.join(models)}; add a column 'model', or correct one model at a time"
         )
+    owners = AnswerOwners(human.file)
     figures: list[JudgedScores] = []
     for run in runs:
         panel = read_panel(run.dir.path, protocol)
@@ -41,7 +42,7 @@ def join_ratings(
             by_judge = [mean_values(judgements, benchmark, protocol) for judgements in panel]
             names = [judgements.manifest.name for judgements in panel]
             figure = _join_part(
-                part, by_judge, names, human, _read_scale(benchmark, part.task, protocol, human)
+                part, by_judge, names, human, _read_scale(benchmark, part.task, protocol, human), owners
             )
             if figure.judged:
                 figures.append(figure)
@@ -75,6 +76,7 @@ def _join_part(
     names: Sequence[str],
     human: HumanScores,
     scale: tuple[float, float],
+    owners: AnswerOwners,
 ) -> JudgedScores:
     task = registry.of_task(part.task).task(part.task)
     figure = JudgedScores(
@@ -98,6 +100,8 @@ def _join_part(
             continue
         values = [by_key.get(record.key, np.nan) for by_key in by_judge]
         people = _read_people(human, sample, record, part.model, scale) if own else []
+        if people:
+            owners.claim(sample.id, part.model, part.path)
         chance = human.probability(sample.id, part.model) if human.probabilities else None
         if human.probabilities and people and chance is None:
             raise DataError(

@@ -36,6 +36,16 @@ class StepError(VivantError):
     """A step cannot go on; the line begins with the step's name."""
 
 
+@contextlib.contextmanager
+def stop_where_unwritable(path: Path) -> Iterator[None]:
+    """Stop the whole work where its own files cannot be written: that is no fault of a file that is read."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StepError(f"{path} cannot be written: {reason}; make room and run the same command") from error
+
+
 class StepCount(Struct, frozen=True, kw_only=True):
     """How many of something went into a step and came out of it."""
 

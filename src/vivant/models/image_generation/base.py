@@ -20,6 +20,8 @@ class ImageGenerator(RunResource):
 
     cacheable: bool = False
     """Whether the same description and seed give the same picture again."""
+    is_seeded: bool = False
+    """Whether another seed gives another picture."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -30,7 +32,7 @@ class ImageGenerator(RunResource):
     async def generate_image(self, description: str, seed: int) -> bytes:
         """An encoded picture.
 
-        Raise `TransientError` for what may pass, `DrawingRefusedError` for what will not, `ModelError` where
+        Raise `TransientError` for what may pass, `ImageRefusedError` for what will not, `ModelError` where
         no picture can be drawn at all.
         """
 

@@ -10,18 +10,21 @@ from typing import Any
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelError, ModelOptions, require_package
 from vivant.models.image_generation.base import ImageGenerator
+from vivant.models.local_model import hash_checkpoint
 
 
 class DiffusersGenerator(ImageGenerator):
     """One pipeline, one picture at a time, seeded, so that the same description gives the same picture."""
 
     cacheable = True
+    is_seeded = True
 
     def __init__(self, name: str, options: ModelOptions) -> None:
         settings = options.resolve(device="auto", dtype="auto", steps=None, size=None)
         self.name = f"diffusers/{name}"
         self._id = name
         self._settings = settings
+        self._digest = hash_checkpoint(name)
         self._pipeline: Any = None
         self._busy = asyncio.Lock()
 
@@ -32,6 +35,7 @@ class DiffusersGenerator(ImageGenerator):
             "image_steps": self._settings["steps"],
             "image_size": self._settings["size"],
             "image_dtype": dtype if dtype != "auto" else None,
+            "image_checkpoint": self._digest or None,
         }
         return {"image_model": self.name, **{key: value for key, value in named.items() if value is not None}}
 

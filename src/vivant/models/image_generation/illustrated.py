@@ -24,6 +24,7 @@ class IllustratedModel(WrappedModel):
         super().__init__(writer)
         self.name = f"{writer.name} + {generator.name}"
         self.cacheable = writer.cacheable and generator.cacheable
+        self.is_seeded = writer.is_seeded or generator.is_seeded
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, generator.caveat) if caveat)
         self._generator = generator
         self._written: dict[str, Reply] = {}

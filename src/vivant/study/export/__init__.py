@@ -32,6 +32,7 @@ def export_study(
     from vivant.study.export.foreign import FOREIGN
     from vivant.study.export.native import (
         asks_for_labels,
+        find_mixed_runs,
         find_scale,
         is_mime,
         write_label_rows,
@@ -72,6 +73,8 @@ def export_study(
                 hints.append(
                     f"who passes as human: vivant mimic score {study.origin} {pack[0]} --key PACK.key.jsonl"
                 )
+        elif study.kind in ("rating", "sliders") and (mixed := find_mixed_runs(collected)):
+            hints.append(f"no human_scores.csv: {mixed}")
         elif study.kind in ("rating", "sliders"):
             files += write_scores(collected, out)
             low, high = find_scale(study)

@@ -11,12 +11,13 @@ import msgspec
 from vivant.analysis.reasoning.people_labels import COLUMNS, LabelRow
 from vivant.benchmarks.mime.human import FILE_NAME
 from vivant.benchmarks.mimic import judgements as pack
+from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
 from vivant.study.asking_plan import read_plan, read_probabilities, write_plan
 from vivant.study.design import Study
 from vivant.study.export.tables import write_csv_rows
 from vivant.study.judgement import StudyJudgement
-from vivant.study.make.items import LABEL, MODEL, PACK, SAMPLE
+from vivant.study.make.items import LABEL, MODEL, PACK, RUN, SAMPLE
 from vivant.study.make.templates import QUEUE, SET
 from vivant.study.results import StudyResults
 
@@ -171,6 +172,8 @@ def find_scale(study: Study) -> tuple[float, float]:
 
 def list_scores(collected: StudyResults) -> list[tuple[str, float, str, str]]:
     """Sample, score, model and annotator of every rating that counts; no score lies below the scale."""
+    if mixed := find_mixed_runs(collected):
+        raise DataError(mixed)
     criteria = [criterion.name for criterion in collected.loaded.study.criteria]
     bottom = find_scale(collected.loaded.study)[0]
     rows: list[tuple[str, float, str, str]] = []
@@ -182,6 +185,22 @@ def list_scores(collected: StudyResults) -> list[tuple[str, float, str, str]]:
             model = key.extra.get(MODEL, {}).get(judgement.part, key.sources.get(judgement.part, ""))
             rows.append((name, max(score, bottom), model, judgement.annotator))
     return rows
+
+
+def find_mixed_runs(collected: StudyResults) -> str:
+    """Why scores by model would mix the answers of two runs, in a line; empty where they do not."""
+    runs: dict[tuple[str, str], str] = {}
+    for line in collected.key.values():
+        models = line.extra.get(MODEL, {})
+        for part, folder in line.extra.get(RUN, {}).items():
+            answer = (line.extra.get(SAMPLE, {}).get("id", line.item), models.get(part, ""))
+            if (other := runs.setdefault(answer, folder)) != folder:
+                return (
+                    f"{collected.loaded.path}: {other} and {folder} are both by {answer[1]}, and scores by model "
+                    "do not tell their answers apart; make a study for each run, or take the ratings from "
+                    "`vivant study export`, whose tables name every part"
+                )
+    return ""
 
 
 def asks_for_labels(collected: StudyResults) -> bool:

@@ -189,6 +189,8 @@ def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> Mod
     if not settings.spatial.on and not settings.temporal.on:
         raise UsageError("model: one of spatial and temporal must be on")
     _check_parts(settings)
+    if not has_weights:
+        check_frozen_encoder(settings)
     parts = () if settings.checkpoint else ((settings.vision, "vision"), (settings.language, "language"))
     for part, what in parts:
         if not part.name and not part.config.get("model_type"):
@@ -230,6 +232,16 @@ def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> Mod
     if settings.temporal.init == "fresh" and settings.temporal.widths[-1] % settings.temporal.heads:
         raise UsageError("model.temporal: the last of widths must be a multiple of heads")
     return settings
+
+
+def check_frozen_encoder(settings: ModelSettings) -> None:
+    """Refuse a backbone that learns below a temporal branch that takes the features of a frozen one."""
+    init = settings.temporal.init
+    if settings.temporal.on and init in ("features", "video") and not settings.vision.frozen:
+        raise UsageError(
+            f"model.temporal.init: {init} needs a backbone that does not learn; write vision.frozen: true, or "
+            "init: backbone"
+        )
 
 
 def _check_parts(settings: ModelSettings) -> None:

@@ -200,6 +200,35 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
         return hook
 
 
+def make_fusion(
+    fusion: FusionSettings, widths: Mapping[str, int], model: Any
+) -> tuple[InputFusion | LayerFusion, LayerFusion | None]:
+    """How branches of these widths reach a language model; with `place: both`, what is inside its layers besides."""
+    text = model.config.get_text_config()
+    hidden, heads, layers = (
+        int(text.hidden_size),
+        int(text.num_attention_heads),
+        int(text.num_hidden_layers),
+    )
+    if fusion.place == "input":
+        return InputFusion(fusion, widths, hidden), None
+    if fusion.place == "layers":
+        in_layers = LayerFusion(fusion, widths, hidden, heads, layers)
+        in_layers.install(model)
+        return in_layers, None
+    # What stands in the input is not gated: a pretrained model reads it as it always has.
+    in_input = InputFusion(
+        FusionSettings(gates="open"),
+        {name: width for name, width in widths.items() if name != "temporal"} or widths,
+        hidden,
+    )
+    for kind in in_input.kinds.values():
+        nn.init.zeros_(kind)
+    inside = LayerFusion(fusion, {"temporal": widths["temporal"]}, hidden, heads, layers)
+    inside.install(model)
+    return in_input, inside
+
+
 def get_decoder_layers(model: Any) -> nn.ModuleList:
     """The layers of a causal language model of any family."""
     decoder = model.get_decoder() if hasattr(model, "get_decoder") else model

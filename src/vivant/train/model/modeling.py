@@ -16,13 +16,14 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from vivant.core.errors import UsageError
 from vivant.train.backbones.loading import load_projector
-from vivant.train.model.config import FusionSettings, MimicChatConfig, ModelSettings
+from vivant.train.model.config import MimicChatConfig, ModelSettings, check_frozen_encoder
 from vivant.train.model.features import VideoFeatures, extract_features, group_by_length
 from vivant.train.model.fusion import (
     InputFusion,
     LayerFusion,
     Projector,
     find_line_heads,
+    make_fusion,
     select_video_rows,
 )
 from vivant.train.model.language import fill_configs, make_language_model
@@ -69,7 +70,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         self.marks = nn.Embedding(len(MARKS), hidden)
         nn.init.normal_(self.marks.weight, std=0.02)
         self.lines = nn.Linear(hidden, hidden, bias=False) if settings.language.lines else None
-        self._add_fusion(widths, hidden, text)
+        self.fusion, self.inside = make_fusion(settings.fusion, widths, self.language_model)
         if settings.language.lora is not None:
             add_lora(self.language_model, settings.language.lora)
         self.freeze()
@@ -95,25 +96,6 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             )
             widths["temporal"] = self.temporal.width
         return widths
-
-    def _add_fusion(self, widths: dict[str, int], hidden: int, text: Any) -> None:
-        fusion = self.settings.fusion
-        heads, layers = int(text.num_attention_heads), int(text.num_hidden_layers)
-        self.fusion: InputFusion | LayerFusion
-        self.inside: LayerFusion | None = None
-        if fusion.place == "input":
-            self.fusion = InputFusion(fusion, widths, hidden)
-        elif fusion.place == "layers":
-            self.fusion = LayerFusion(fusion, widths, hidden, heads, layers)
-            self.fusion.install(self.language_model)
-        else:
-            # What stands in the input is not gated: a pretrained model reads it as it always has.
-            in_input = {name: width for name, width in widths.items() if name != "temporal"} or widths
-            self.fusion = InputFusion(FusionSettings(gates="open"), in_input, hidden)
-            for kind in self.fusion.kinds.values():
-                nn.init.zeros_(kind)
-            self.inside = LayerFusion(fusion, {"temporal": widths["temporal"]}, hidden, heads, layers)
-            self.inside.install(self.language_model)
 
     def _take_projector(self, pretrained: bool) -> None:
         """The spatial branch's projector from the whole checkpoint."""
@@ -156,7 +138,9 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             add_lora(self.language_model, settings.language.lora)
             language = msgspec.structs.replace(language, lora=settings.language.lora)
         vision = msgspec.structs.replace(current.vision, frozen=settings.vision.frozen)
-        self.settings = msgspec.structs.replace(current, vision=vision, language=language)
+        changed = msgspec.structs.replace(current, vision=vision, language=language)
+        check_frozen_encoder(changed)
+        self.settings = changed
         self.freeze()
 
     def to_training_dtypes(self, frozen: torch.dtype) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from vivant.build.mimic.steps import stop_where_unwritable
+
 OPENED = (".gz", ".bz2", ".xz", ".zst")
 NOT_OPENED = (
     ".zip", ".7z", ".rar", ".tar", ".tgz", ".xlsx", ".xls", ".ods", ".sqlite", ".sqlite3", ".db", ".arrow", ".feather",
@@ -23,25 +25,33 @@ _CHUNK = 1 << 16
 @contextmanager
 def unpack(path: Path, folder: Path) -> Iterator[tuple[Path, str]]:
     """A file of the content, in `folder` for as long as it is read; and why the rest is missing, where some is."""
-    with TemporaryDirectory(
-        dir=folder, prefix="unpacked-"
-    ) as own:  # files of one name may be open in several processes
-        target = Path(own) / path.stem
+    with stop_where_unwritable(folder):  # files of one name may be open in several processes
+        own = TemporaryDirectory(dir=folder, prefix="unpacked-")
+    with own:
+        target = Path(own.name) / path.stem
         yield target, _write_content(path, target)
 
 
 def _write_content(path: Path, target: Path) -> str:
     """Write what can be unpacked; returns what stopped it, nothing where it came to its end."""
-    size = 0
-    with target.open("wb") as file:
-        try:
-            for chunk in _iter_zstandard(path) if path.suffix.lower() == ".zst" else _iter_content(path):
-                size += file.write(chunk)
-        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            if isinstance(error, OSError) and error.errno:
-                raise
-            return f"cannot be unpacked further than {size:,} bytes: {error}"
-    return ""
+    chunks = _iter_zstandard(path) if path.suffix.lower() == ".zst" else _iter_content(path)
+    trouble, unread = "", None
+    with stop_where_unwritable(target.parent), target.open("wb") as file:
+        while True:
+            try:
+                chunk = next(chunks, None)
+            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+                if isinstance(error, OSError) and error.errno:
+                    unread = error
+                else:
+                    trouble = f"cannot be unpacked further than {file.tell():,} bytes: {error}"
+                break
+            if chunk is None:
+                break
+            file.write(chunk)
+    if unread is not None:
+        raise unread
+    return trouble
 
 
 def _iter_content(path: Path) -> Iterator[bytes]:

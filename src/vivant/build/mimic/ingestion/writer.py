@@ -22,6 +22,7 @@ from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.text_forms import clean_text, squeeze_spaces
 from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
+from vivant.build.mimic.steps import stop_where_unwritable
 from vivant.core.files import write_atomic
 
 PARTS = "parts"
@@ -184,8 +185,9 @@ class RecordWriter:
         self._flush_videos()
         self._flush_comments()
         for kind, file in self._files.items():
-            file.close()
-            self._paths[kind].with_suffix(".tmp").replace(self._paths[kind])
+            with stop_where_unwritable(self._paths[kind]):
+                file.close()
+                self._paths[kind].with_suffix(".tmp").replace(self._paths[kind])
         self.report.left = dict(self._left)
         self.report.left_comments = dict(self._left_comments)
         self.report.notes = dict(self._notes)
@@ -197,17 +199,26 @@ class RecordWriter:
 
     def _put(self, kind: str, table: pa.Table) -> None:
         file = self._files.get(kind)
-        if file is None:
-            path = self._paths[kind].with_suffix(".tmp")
-            file = self._files[kind] = pq.ParquetWriter(
-                path,
-                table.schema,
-                compression="zstd",
-                compression_level=1,
-                use_dictionary=["ref", "platform", "uploader", "category", "language", "licence", "reply_to"],
-                write_statistics=["ref"],
-            )
-        file.write_table(table)
+        with stop_where_unwritable(self._paths[kind]):
+            if file is None:
+                path = self._paths[kind].with_suffix(".tmp")
+                file = self._files[kind] = pq.ParquetWriter(
+                    path,
+                    table.schema,
+                    compression="zstd",
+                    compression_level=1,
+                    use_dictionary=[
+                        "ref",
+                        "platform",
+                        "uploader",
+                        "category",
+                        "language",
+                        "licence",
+                        "reply_to",
+                    ],
+                    write_statistics=["ref"],
+                )
+            file.write_table(table)
 
     def _flush_videos(self) -> None:
         rows = self._rows
