@@ -39,6 +39,13 @@ def test_the_help_of_every_command_fits_the_screen_and_has_an_example_that_is_ri
         examples = re.findall(r"^   vivant .*(?:\\\n.*)*", text, re.MULTILINE)
         if path and not any(example.split()[1 : 1 + len(path)] == list(path) for example in examples):
             faults.append(f"{path} has no example")
+        faults += [f"{path}: {word}" for word in re.findall(r"\[\[\w+\]\]", text)]
+        for param in commands[path].params:
+            if param.param_type_name == "argument":
+                faults += [f"{path}: {param.name} has no help"] * (not param.help)
+                faults += [f"{path}: {param.name} is one of several"] * (
+                    param.nargs == -1 and "…" not in text
+                )
         for example in examples:
             words = example.replace("\\\n", " ").split()[1:]
             called = next(

@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"))
-_DOTTED = re.compile(r"(?<![\w./-])vivant(?:\.[A-Za-z_]\w*)+")
+# Groups of entry points are no modules.
+_DOTTED = re.compile(r"(?<![\w./-])(?<!entry-points\.\")vivant(?:\.[A-Za-z_]\w*)+")
 _IMPORT = re.compile(r"from (vivant[\w.]*) import (?:\(([^)]*)\)|([^\n]*))")
 _PATH = re.compile(r"(?<![\w./-])(?:src|tests|tools|benchmarks)/[\w./*-]*[\w/*]")
 

@@ -1,4 +1,4 @@
-"""Runs against a server that misbehaves: nothing lost, nothing doubled, nothing guessed."""
+"""A run from its first request to its table: every sample once, through faults, interrupts, kills and torn logs."""
 
 from __future__ import annotations
 

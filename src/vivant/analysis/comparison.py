@@ -17,7 +17,14 @@ import numpy as np
 from msgspec import Struct, field
 
 from vivant.analysis.run_differences import describe_differences
-from vivant.analysis.sample_frame import Flip, FlipList, SharedSamples, join_samples, read_sample_frame
+from vivant.analysis.sample_frame import (
+    Flip,
+    FlipList,
+    SampleFrame,
+    SharedSamples,
+    join_samples,
+    read_sample_frame,
+)
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.sample_units import StoppedOrder
@@ -233,20 +240,19 @@ def _compare_task(
     shared, changed = _drop_changed(shared, first, second, first_part.task)
     binary = a.binary and b.binary
     single = all(column.max() == 1 for column in shared.columns("replies"))
-    sizes: Counter[tuple[str, ...]] = Counter({(): len(a) + len(alone)})
-    groups: dict[tuple[str, ...], SharedSamples] = {(): shared}
-    if by:
-        sizes.update(a.groups)
-        sizes.update(b.groups[index] for index in alone)
-        members_of: dict[tuple[str, ...], list[int]] = {}
-        for number, index in enumerate(shared.places[:, 0]):
-            members_of.setdefault(a.groups[index], []).append(number)
-        groups |= {key: shared.select(np.array(numbers)) for key, numbers in members_of.items()}
+    groups, sizes = _divide(a, b, shared, alone, by)
     scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
         members = groups[key]
         means, others = members.columns("means")
+        if order is None:
+            clusters = members.columns("clusters")[0].tolist()
+            result = paired_difference(means, others, clusters, binary=binary and single)
+        else:
+            units = [places[a.ids[index]] for index in members.places[:, 0]]
+            largest = max(len(unit.ids) for unit in order.order.units)
+            result = anytime_difference(means, others, units, count=order.complete, largest=largest)
         # More right than wrong; for scores on a scale, from its middle up.
         right, right_second = means >= 0.5, others >= 0.5
         pairs.append(
@@ -256,17 +262,7 @@ def _compare_task(
                 task=first_part.task,
                 group=dict(zip(by, key, strict=True)) if key else {},
                 scale=scale,
-                result=paired_difference(
-                    means, others, members.columns("clusters")[0].tolist(), binary=binary and single
-                )
-                if order is None
-                else anytime_difference(
-                    means,
-                    others,
-                    [places[a.ids[index]] for index in members.places[:, 0]],
-                    count=order.complete,
-                    largest=max(len(unit.ids) for unit in order.order.units),
-                ),
+                result=result,
                 gained=int((~right & right_second).sum()),
                 lost=int((right & ~right_second).sum()),
                 unpaired=sizes[key] - len(members),
@@ -291,6 +287,22 @@ def _compare_task(
             "are left out.",
         )
     return pairs, FlipList(first, second, first_part, flipped), notes
+
+
+def _divide(
+    a: SampleFrame, b: SampleFrame, shared: SharedSamples, alone: Sequence[int], by: tuple[str, ...]
+) -> tuple[dict[tuple[str, ...], SharedSamples], Counter[tuple[str, ...]]]:
+    """The shared samples, whole and by group; and how many samples of either run each group has."""
+    groups: dict[tuple[str, ...], SharedSamples] = {(): shared}
+    sizes: Counter[tuple[str, ...]] = Counter({(): len(a) + len(alone)})
+    if by:
+        sizes.update(a.groups)
+        sizes.update(b.groups[index] for index in alone)
+        members_of: dict[tuple[str, ...], list[int]] = {}
+        for number, index in enumerate(shared.places[:, 0]):
+            members_of.setdefault(a.groups[index], []).append(number)
+        groups |= {key: shared.select(np.array(numbers)) for key, numbers in members_of.items()}
+    return groups, sizes
 
 
 def _drop_changed(shared: SharedSamples, first: str, second: str, task: str) -> tuple[SharedSamples, int]:

@@ -111,7 +111,7 @@ def guard(benchmark: Benchmark, method: str, root: Path | None = None) -> Iterat
             remedy = f" {benchmark.data.help}" if benchmark.data.help else ""
             raise DataError(
                 f"{benchmark.name}: {error.filename} does not exist ({method}(), {location}). "
-                f"Give the folder with the data as --data PATH; it was {root}.{remedy}"
+                f"Give the folder with the data as --data PATH; it was '{root}'.{remedy}"
             ) from error
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise UsageError(

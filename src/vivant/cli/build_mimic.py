@@ -35,8 +35,9 @@ app = CommandApp(no_args_is_help=True)
 Sources = Annotated[
     list[Path] | None,
     Argument(
+        metavar="SOURCE…",
         help="Folders or files of a crawl: yt-dlp's .info.json, JSON and tables as scrapers write them, "
-        "answers of the YouTube Data API, or mappings of other tables (.yaml)."
+        "answers of the YouTube Data API, or mappings of other tables (.yaml).",
     ),
 ]
 Media = Annotated[

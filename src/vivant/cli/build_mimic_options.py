@@ -22,7 +22,9 @@ Config = Annotated[Path | None, Option("--config", "-c", help="YAML file of sett
 Ray = Annotated[
     str,
     Option(
-        "--ray", help="Work on the Ray cluster of this address (host:port); its nodes share WORK and media."
+        "--ray",
+        metavar="ADDRESS",
+        help="Work on the Ray cluster of this address (host:port); its nodes share WORK and media.",
     ),
 ]
 Store = Annotated[

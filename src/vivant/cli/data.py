@@ -236,7 +236,7 @@ def _fetch(name: str, revision: str | None, dry_run: bool, mirror: str | None = 
 
 @app.command()
 def check(
-    name: Annotated[str, Argument(metavar="BENCHMARK")],
+    name: Annotated[str, Argument(metavar="BENCHMARK", help="A benchmark, or your own: ./mine.yaml.")],
     path: Annotated[
         str | None, Option("--data", metavar="PATH", help="Folder with the data; 'mini' for the bundled.")
     ] = None,

@@ -133,7 +133,7 @@ def _format_argument(param: Any) -> str:
 def _format_option(param: Any, ctx: Any, width: int) -> list[str]:
     text = param.help or ""
     if param.show_default and param.default not in (None, False, ""):
-        text += f" [default: {param.default}]"
+        text += f" [default: {'on' if param.default is True else param.default}]"
     names = ", ".join((*param.opts, *param.secondary_opts))
     left = f"  {names} {_format_metavar(param, ctx)}".rstrip()
     if len(left) > width:  # many choices: they go where text is wrapped

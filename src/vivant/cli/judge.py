@@ -52,7 +52,7 @@ def plan(
         bool, Option("--labels", help="Plan labels of reasoning, of one run that a judge has labelled.")
     ] = False,
     key: Annotated[
-        Path | None, Option("--key", help="The sealed key of the pack of comments that RUNS names.")
+        Path | None, Option("--key", help="The sealed key of the pack of comments that RUN names.")
     ] = None,
     count: Annotated[
         int | None, Option("--count", min=1, help="Ask about so many answers of each run and task now.")
@@ -71,7 +71,7 @@ def plan(
     """How many judgements by people give the interval that you want, and which answers to ask about.
 
     Without --people, a pilot is planned; its study then says how far the judge agrees with people. Answers are drawn at
-    random, more where the judge is unsure, and `vivant table --corrected-by` weights them back. RUNS may also be a pack
+    random, more where the judge is unsure, and `vivant table --corrected-by` weights them back. RUN may also be a pack
     of comments (`vivant mimic pack`), with --key.
 
     Examples:

@@ -55,7 +55,7 @@ COMMANDS = {
         "mimic", "Who passes as human? Blind packs of comments, judgements, scores.", PEOPLE
     ),
     "study": CommandEntry("study", "Ask people: baselines, blind tests, ratings, in the browser.", PEOPLE),
-    "build": CommandEntry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
+    "build": CommandEntry("build", "Make benchmarks: mimed actions, users' videos, fresh needles.", MAKE),
     "train": CommandEntry("train", "Train MIMIC-Chat, a video language model of your own.", MAKE),
     "benchmarks": CommandEntry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
     "recipes": CommandEntry(

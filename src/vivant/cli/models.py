@@ -227,7 +227,7 @@ def _price_table(sources: Sequence[PriceSource], wanted: Callable[[str], bool]) 
 
 
 @app.command()
-def new(path: Annotated[Path, Argument(metavar="FILE.py")]) -> None:
+def new(path: Annotated[Path, Argument(metavar="FILE.py", help="The file to write.")]) -> None:
     """Write a working example of a model of your own.
 
     Example:

@@ -121,7 +121,8 @@ def print_run(path: str | Path, protocol: str | None, prices: str | None = None)
     table = build_overview([run], parse_protocol(protocol))
     print_table(table)
     say_usage(run, prices)
-    say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
+    say(f"Log and scores: {path}")
+    say(f"More: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)
 
 

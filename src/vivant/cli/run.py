@@ -71,7 +71,8 @@ def run(
     tasks = [task.task for task in plan.tasks]
     j.check_judged(tasks, judges)
     registry.choose_protocol(tasks, parse_protocol(protocol))  # what cannot be scored is not asked
-    say(f"{prepared.model.name}: {plan.size} requests in {len(plan.tasks)} task(s) → {prepared.out}")
+    counted = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
+    say(f"{prepared.model.name}: {plan.size} requests in {counted} → {prepared.out}")
     for note in plan.notes:
         say(f"Note: {note}")
     if j.needs_judge(tasks) and not judges:

@@ -87,7 +87,9 @@ def export(
 
 @app.command()
 def curves(
-    trainings: Annotated[list[Path], Argument(help="Folders of trainings, finished or under way.")],
+    trainings: Annotated[
+        list[Path], Argument(metavar="TRAINING…", help="Folders of trainings, finished or under way.")
+    ],
     out: Annotated[Path, Option("--out", "-o", help="File to write: .svg, .pdf or .png.")],
     chance: Annotated[
         float | None, Option("--chance", help="Draw this accuracy as a line, e.g. 0.25.")
@@ -179,7 +181,7 @@ def split(
 
 @app.command("judge-data")
 def judge_data(
-    runs: Annotated[list[Path], Argument(help="Runs whose answers people have scored.")],
+    runs: Annotated[list[Path], Argument(metavar="RUN…", help="Runs whose answers people have scored.")],
     human: Annotated[Path, Option("--human", help="CSV, JSON or JSON lines: id, score, model.")],
     out: Annotated[Path, Option("--out", "-o", help="File of questions to write.")],
     held_out: Annotated[float, Option("--held-out", help="Share of samples to test on.")] = 0.2,

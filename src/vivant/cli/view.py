@@ -18,7 +18,7 @@ app = CommandApp()
 
 @app.command()
 def view(
-    root: Annotated[Path, Argument(metavar="[RUNS_DIR]", help="Folder that holds runs.")] = Path("runs"),
+    root: Annotated[Path, Argument(metavar="FOLDER", help="Folder that holds runs.")] = Path("runs"),
     port: o.Port = 8765,
     host: Annotated[
         str, Option("--host", help="Another address than this machine's own needs a token, and gets one.")
@@ -28,13 +28,13 @@ def view(
     ] = "",
     data: Annotated[
         list[Path] | None,
-        Option("--data", help="With --host: folders that media may be shown from; may be repeated."),
+        Option("--data", help="With --host: a folder that media may be shown from; repeat for several."),
     ] = None,
     human: Annotated[
         list[Path] | None,
         Option(
             "--human",
-            help="People's judgements (a study, a file), beside judges' and correcting them; may be repeated.",
+            help="People's judgements (a study, a file), beside judges' and correcting them; repeat for several.",
         ),
     ] = None,
     export: Annotated[

@@ -70,16 +70,7 @@ def run_plan(
         from vivant.engine.stopping import prepare_early_stop
 
         early = prepare_early_stop(plan, directory, options, protocol, has_judge=judge is not None)
-    if options.batch:
-        from vivant.engine.batches import check_batches
-
-        budgets = options.budget_cost, options.budget_tokens, options.budget_time
-        rated = any((options.rpm, options.tpm, *budgets))
-        check_batches(prepared.model, ray=options.executor == "ray", rated=rated)
-    elif (directory.path / "batches").exists():
-        from vivant.engine.batches import check_none_under_way
-
-        check_none_under_way(directory.path)
+    _check_batches(prepared.model, directory, options)
     directory.make()
     with LogWriter(directory.log_file) as log:
         more_room = find_raised_room(directory, plan.settings)
@@ -136,6 +127,20 @@ def create_meter(model: Model, options: RunOptions) -> Meter | None:
             )
         budget = RunBudget(tokens=options.budget_tokens, cost=options.budget_cost, price=price)
     return Meter(budget, rates) if budget is not None or rates is not None else None
+
+
+def _check_batches(model: Model, directory: RunDir, options: RunOptions) -> None:
+    """Raise where the model or the options cannot be batched, or where an earlier start's batches are under way."""
+    if options.batch:
+        from vivant.engine.batches import check_batches
+
+        budgets = options.budget_cost, options.budget_tokens, options.budget_time
+        rated = any((options.rpm, options.tpm, *budgets))
+        check_batches(model, ray=options.executor == "ray", rated=rated)
+    elif (directory.path / "batches").exists():
+        from vivant.engine.batches import check_none_under_way
+
+        check_none_under_way(directory.path)
 
 
 def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:

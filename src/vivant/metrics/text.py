@@ -1,4 +1,4 @@
-"""Normalising what models write: thinking taken out, and one plain form for comparing words."""
+"""Reading what models write: thinking taken out, the last line, and one plain form for comparing words."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ def _without_closed(reply: str) -> str:
             pieces.append(reply[end : tag.start()])
             end = ends.pop().end()
     return "".join((*pieces, reply[end:]))
+
+
+def find_last_line(text: str) -> str:
+    """The last line that holds anything, without the white space around it."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    return lines[-1] if lines else ""
 
 
 def normalise_text(text: str) -> str:

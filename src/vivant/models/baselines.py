@@ -12,8 +12,6 @@ from vivant.core.randomness import derive_generator
 from vivant.core.types import Reply, Request
 from vivant.models.base import Capabilities, Model, ModelOptions
 
-Choice = Callable[[Request], int]
-
 
 class GuessingModel(Model):
     """Chooses an option by a rule; where there are none, one of the candidate texts by the same rule."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -92,54 +92,7 @@ def build_overview(
             stops += describe_stop(part, benchmark, stop, in_groups=bool(own or where))
     selections = list_selections(runs, "all" if published is True else published or "none")
     rows += list_published_rows({part.task for part in parts}, by, selections)
-    several = len({row.run for row in rows}) > 1
-    styles = len({row.style for row in rows}) > 1
-    settings: dict[str, str] = {}
-    if several:
-        settings = dict(zip((run.name for run in runs), list_run_distinctions(runs), strict=True))
-    guessed = any(row.guessed for row in rows)
-    columns = ["model", "task", *by, "metric", "score", "95 % interval"]
-    columns += ["chance"] * (not by or chance_corrected)
-    columns += ["above chance", "above chance, 95 %"] * chance_corrected
-    columns += ["n", "errors", "unparsed"]
-    truncated = any(row.truncated for row in rows)
-    if truncated:
-        columns.append("truncated")
-    if guessed:
-        columns.append("guessed")
-    if styles:
-        columns.insert(1, "style")
-    if any(settings.values()):
-        columns.insert(1 + styles, "settings")
-    if several:
-        columns.append("run")
-    body = []
-    for row in rows:
-        cells: list[Cell] = [row.model]
-        if styles:
-            cells.append(row.style)
-        if any(settings.values()):
-            cells.append(settings.get(row.run, ""))
-        cells += [
-            row.task,
-            *(row.group.get(facet, "all") for facet in by),
-            row.metric,
-            row.value,
-            _interval(row),
-        ]
-        if not by or chance_corrected:
-            cells.append(row.chance)
-        if chance_corrected:
-            ends = row.corrected_interval
-            cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
-        cells += [row.n if row.source == "measured" else None, row.errors, row.unparsed]
-        if truncated:
-            cells.append(row.truncated)
-        if guessed:
-            cells.append(row.guessed)
-        if several:
-            cells.append(row.run)
-        body.append(tuple(cells))
+    columns = _choose_columns(runs, rows, by, chance_corrected)
     notes = [*_notes(runs, parts, rows), *stops, *estimates]
     notes += _published_notes(rows, {part.task for part in parts}, selections)
     for facet in by:
@@ -150,12 +103,47 @@ def build_overview(
         notes.append("Above chance: (score − chance) / (100 − chance), so that a guesser has 0.")
     return Table(
         title=f"Scores, protocol {protocol}",
-        columns=tuple(columns),
-        body=tuple(body),
+        columns=tuple(name for name, _ in columns),
+        body=tuple(tuple(read(row) for _, read in columns) for row in rows),
         notes=tuple(notes),
         rows=tuple(rows),
         optional=("run", "guessed", "metric", "chance"),
     )
+
+
+def _choose_columns(
+    runs: Sequence[Run], rows: Sequence[Row], by: Sequence[str], chance_corrected: bool
+) -> list[tuple[str, Callable[[Row], Cell]]]:
+    """The columns in order, each with what it shows of a row. Those that say nothing are left out."""
+    several = len({row.run for row in rows}) > 1
+    settings: dict[str, str] = {}
+    if several:
+        settings = dict(zip((run.name for run in runs), list_run_distinctions(runs), strict=True))
+    columns: list[tuple[str, Callable[[Row], Cell]]] = [("model", lambda row: row.model)]
+    if len({row.style for row in rows}) > 1:
+        columns.append(("style", lambda row: row.style))
+    if any(settings.values()):
+        columns.append(("settings", lambda row: settings.get(row.run, "")))
+    columns.append(("task", lambda row: row.task))
+    columns += [(facet, lambda row, facet=facet: row.group.get(facet, "all")) for facet in by]
+    columns.append(("metric", lambda row: row.metric))
+    columns.append(("score", lambda row: row.value))
+    columns.append(("95 % interval", _format_interval))
+    if not by or chance_corrected:
+        columns.append(("chance", lambda row: row.chance))
+    if chance_corrected:
+        columns.append(("above chance", lambda row: row.corrected))
+        columns.append(("above chance, 95 %", lambda row: _format_ends(row.corrected_interval)))
+    columns.append(("n", lambda row: row.n if row.source == "measured" else None))
+    columns.append(("errors", lambda row: row.errors))
+    columns.append(("unparsed", lambda row: row.unparsed))
+    if any(row.truncated for row in rows):
+        columns.append(("truncated", lambda row: row.truncated))
+    if any(row.guessed for row in rows):
+        columns.append(("guessed", lambda row: row.guessed))
+    if several:
+        columns.append(("run", lambda row: row.run))
+    return columns
 
 
 def _lack_facets(parts: Sequence[ScoredRun], by: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -182,11 +170,14 @@ def list_run_distinctions(runs: Sequence[Run]) -> list[str]:
     return [", ".join(word for word in each if word not in shared) for each in words]
 
 
-def _interval(row: Row) -> str:
-    if row.interval is None:
-        return "–" if row.source == "measured" else "published"
-    low, high = row.interval
-    return f"{low:.1f} – {high:.1f}"
+def _format_interval(row: Row) -> str:
+    if row.interval is None and row.source != "measured":
+        return "published"
+    return _format_ends(row.interval)
+
+
+def _format_ends(ends: tuple[float, float] | None) -> str:
+    return f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"
 
 
 def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:

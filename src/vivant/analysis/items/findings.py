@@ -106,14 +106,7 @@ def analyse_items(matrix: ResponseMatrix) -> ItemAnalysis:
             f"{matrix.task}: {len(names)} run(s) without a control; keys are looked at from {FEWEST_RUNS} on."
         )
     if len(names) >= _INVERTED_RUNS:
-        for index in np.flatnonzero(steep <= _INVERTED).tolist():
-            findings[index].append(
-                ItemFinding(
-                    kind="inverted",
-                    weight=float(-steep[index]) / 2,
-                    evidence=f"the better runs get it wrong: correlation {steep[index]:.2f} with the score on the rest",
-                )
-            )
+        _find_inverted(steep, findings)
     elif len(names) < FEWEST_RUNS:
         notes.append(f"{matrix.task}: discrimination needs {FEWEST_RUNS} runs without a control.")
     by_control = {
@@ -122,30 +115,9 @@ def analyse_items(matrix: ResponseMatrix) -> ItemAnalysis:
     }
     _find_without_media(matrix, by_control["blind"], findings)
     duplicates = find_duplicates(matrix.samples)
-    for group in duplicates:
-        ids = [matrix.samples[index].id for index in group]
-        for index in group:
-            rest = [name for name in ids if name != matrix.samples[index].id]
-            findings[index].append(
-                ItemFinding(
-                    kind="near-duplicate",
-                    weight=0.5,
-                    evidence=f"nearly the same words and the same media as {', '.join(rest[:3])}"
-                    + (f" and {len(rest) - 3} more" if len(rest) > 3 else ""),
-                    other=", ".join(rest),
-                )
-            )
+    _find_near_duplicates(matrix, duplicates, findings)
     cues = find_cues(matrix.samples)
-    for cue in cues:
-        for index in cue.items if cue.works else ():
-            findings[index].append(
-                ItemFinding(
-                    kind="given away",
-                    weight=min(0.49, cue.share / 2),
-                    evidence=f"{cue.says}; picking so is right on {cue.right} of {cue.applies} such items "
-                    f"(chance {cue.chance:.0%})",
-                )
-            )
+    _find_given_away(cues, findings)
     noise = _measure_noise(matrix)
     if noise is not None:
         _find_people_suspects(matrix, noise, findings)
@@ -298,6 +270,50 @@ def _find_without_media(
                     weight=0.4,
                     evidence=f"all {row.size} runs without pictures and video get it right (by chance: "
                     f"{chance**row.size:.1%})",
+                )
+            )
+
+
+def _find_inverted(steep: NDArray[np.float64], findings: list[list[ItemFinding]]) -> None:
+    """Items that the better runs get wrong."""
+    for index in np.flatnonzero(steep <= _INVERTED).tolist():
+        findings[index].append(
+            ItemFinding(
+                kind="inverted",
+                weight=float(-steep[index]) / 2,
+                evidence=f"the better runs get it wrong: correlation {steep[index]:.2f} with the score on the rest",
+            )
+        )
+
+
+def _find_near_duplicates(
+    matrix: ResponseMatrix, groups: Sequence[Sequence[int]], findings: list[list[ItemFinding]]
+) -> None:
+    for group in groups:
+        ids = [matrix.samples[index].id for index in group]
+        for index in group:
+            rest = [name for name in ids if name != matrix.samples[index].id]
+            findings[index].append(
+                ItemFinding(
+                    kind="near-duplicate",
+                    weight=0.5,
+                    evidence=f"nearly the same words and the same media as {', '.join(rest[:3])}"
+                    + (f" and {len(rest) - 3} more" if len(rest) > 3 else ""),
+                    other=", ".join(rest),
+                )
+            )
+
+
+def _find_given_away(cues: Sequence[OptionCue], findings: list[list[ItemFinding]]) -> None:
+    """Items whose options give the answer away."""
+    for cue in cues:
+        for index in cue.items if cue.works else ():
+            findings[index].append(
+                ItemFinding(
+                    kind="given away",
+                    weight=min(0.49, cue.share / 2),
+                    evidence=f"{cue.says}; picking so is right on {cue.right} of {cue.applies} such items "
+                    f"(chance {cue.chance:.0%})",
                 )
             )
 

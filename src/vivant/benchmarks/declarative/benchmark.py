@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, Published, ScoreSettings, TaskInfo
 from vivant.benchmarks.declarative import prompts
+from vivant.benchmarks.declarative.answer_scorers import name_metric
 from vivant.benchmarks.declarative.data_folder import DescribedFolder
 from vivant.benchmarks.declarative.judged import DescribedJudge
 from vivant.benchmarks.declarative.loader import Loader
 from vivant.benchmarks.declarative.scorers import (
     CIRCULAR,
-    METRICS,
     RULE,
     choose_rule,
     join_copies,
@@ -167,7 +167,7 @@ def _describe_task(whole: BenchmarkSpec, name: str, spec: BenchmarkSpec) -> Task
     return TaskInfo(
         name=name,
         title=title if len(whole.tasks) else whole.title or whole.name,
-        metric=METRICS.get(scorer, "accuracy"),
+        metric=name_metric(scorer),
         judged=scorer == "judge",
         similarity=scorer == "similarity",
         chance=spec.chance,
@@ -182,7 +182,7 @@ def _list_published(file: SpecFile) -> list[Published]:
             style=row.style,
             group=dict(row.group),
             value=value,
-            metric=METRICS.get(file.tasks.get(row.task or ALL, file.whole).scoring.name, "accuracy"),
+            metric=name_metric(file.tasks.get(row.task or ALL, file.whole).scoring.name),
             source=row.source,
         )
         for row in file.whole.published

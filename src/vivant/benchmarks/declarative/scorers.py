@@ -8,21 +8,19 @@ from typing import Any
 
 import msgspec
 
+from vivant.benchmarks.declarative.answer_scorers import ELSEWHERE, measure_answer
 from vivant.benchmarks.declarative.spec import BenchmarkSpec
 from vivant.core.errors import unknown_name_error
 from vivant.core.randomness import derive_seed
 from vivant.core.records import Record, Score, ScoreStatus
 from vivant.core.types import Sample, Text
-from vivant.metrics import answers
 from vivant.metrics.choice import score_choice
 from vivant.metrics.harness_rules import Rule, RuleItem, find_rule
-from vivant.metrics.rouge import rouge_l
+from vivant.metrics.text import find_last_line
 
 RULE = "rule"
 CIRCULAR = "circular"
 DESCRIPTION = "description"
-METRICS = {"anls": "anls", "vqa": "vqa", "rouge-l": "rouge-l", "judge": "judge"}
-"""What `Score.value` is; accuracy for the others."""
 _UNREADABLE: tuple[ScoreStatus, ...] = ("missing", "truncated", "unparsed")
 """What a question is where one of its copies is, the first that fits."""
 _ANLS_THRESHOLD = 0.5
@@ -105,36 +103,21 @@ def score_plain(
     name = spec.scoring.name
     free = [item for item in items if not item[0].options]
     values = _measure_similarity(free, settings) if name == "similarity" else {}
+    # Questions without options may stand among multiple choice.
+    free_scorer = "normalised" if name in ELSEWHERE else name
     scores: list[Score] = []
     for sample, record in items:
         if sample.options:
             scores.append(score_choice(sample, record))
             continue
-        text = record.reply.text.strip()
-        final = next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
         value = values.get(record.key)
         if value is None:
-            value = max(_measure(name, reply, sample.answers, settings) for reply in (text, final))
+            value = measure_answer(free_scorer, record.reply.text, sample.answers, settings)
+        answer = find_last_line(record.reply.text)[:200]
         scores.append(
-            Score(key=record.key, task=record.task, id=record.id, value=value, answer=final[:200], rule=name)
+            Score(key=record.key, task=record.task, id=record.id, value=value, answer=answer, rule=name)
         )
     return scores
-
-
-def _measure(name: str, reply: str, accepted: Sequence[str], settings: Mapping[str, Any]) -> float:
-    if name == "exact":
-        return answers.match_exact(reply, accepted)
-    if name == "number":
-        return answers.match_number(reply, accepted, settings["tolerance"])
-    if name == "relaxed":
-        return answers.measure_relaxed(reply, accepted, settings["tolerance"])
-    if name == "anls":
-        return answers.measure_anls(reply, accepted, settings["threshold"])
-    if name == "vqa":
-        return answers.measure_vqa(reply, accepted)
-    if name == "rouge-l":
-        return max(rouge_l(reply, answer).f for answer in accepted)
-    return answers.match_normalised(reply, accepted)
 
 
 def _measure_similarity(

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, field
 
+from vivant.benchmarks.declarative.answer_scorers import check_scorer
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.yaml_files import load_yaml_lines, read_plain
 
@@ -19,18 +20,6 @@ Scalar = str | int | float | bool
 KeyForm = Literal["auto", "letter", "index", "number", "text"]
 ALL = "all"
 """The name of the only task, where the file names none."""
-SCORERS = (
-    "choice",
-    "exact",
-    "normalised",
-    "number",
-    "anls",
-    "vqa",
-    "relaxed",
-    "rouge-l",
-    "similarity",
-    "judge",
-)
 PLACEHOLDERS = ("question", "options", "subtitles")
 """What a style's text may hold in braces."""
 _PLACEHOLDER = re.compile(r"(?<!\w)\{(\w+)\}")  # not the \boxed{…} of a formula
@@ -286,9 +275,10 @@ def _check(file: SpecFile) -> None:
             raise DataError(f"{file.at('tasks')}: a task is called '{task}'; use a name without '/'")
         columns, prefix = spec.columns, f"tasks.{task}."
         scorer = spec.scoring
-        if scorer.name not in SCORERS:
-            error = unknown_name_error("scorer", scorer.name, SCORERS)
-            raise DataError(f"{file.at(prefix + 'scorer', 'scorer')}: {error}")
+        try:
+            check_scorer(scorer.name)
+        except UsageError as error:
+            raise DataError(f"{file.at(prefix + 'scorer', 'scorer')}: {error}") from error
         if scorer.name == "judge" and scorer.rubric is None:
             raise DataError(f"{file.at(prefix + 'scorer', 'scorer')}: a judge needs a `rubric` with a `role`")
         if not (columns.question or columns.image or columns.video or columns.audio):

@@ -18,7 +18,7 @@ from vivant.core.errors import UsageError
 from vivant.core.records import Record, Score, make_score
 from vivant.core.types import Option, Sample
 from vivant.metrics.option_extraction import extract_option
-from vivant.metrics.text import strip_thinking
+from vivant.metrics.text import find_last_line, strip_thinking
 
 SETTINGS: Mapping[str, Any] = {"threshold": 0.5, "rounding": "protocol"}
 PERCENTILE = 25.0
@@ -96,12 +96,6 @@ def _score_choice(sample: Sample, record: Record, settings: ScoreSettings) -> Sc
 
 
 # ── free form ────────────────────────────────────────────────────────────────────────────────────
-
-
-def find_last_line(text: str) -> str:
-    """The last line that holds anything, without the white space around it."""
-    lines = [line.strip() for line in text.split("\n") if line.strip()]
-    return lines[-1] if lines else ""
 
 
 def read_free_paper(record: Record) -> ParsedReply:
