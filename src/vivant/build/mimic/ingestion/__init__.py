@@ -32,7 +32,7 @@ from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.runs.settings import digest
 
 MEDIA = "media.txt"
-_VERSION = 2
+_VERSION = 3
 """Of what the step writes."""
 _PART = 400
 """Files of one part: what is lost when a run is killed, and what one process does at a time."""
