@@ -276,6 +276,14 @@ def test_many_comments_on_one_video_and_all_equal(tmp_path: Path) -> None:
     assert step.record.counts[1].why["the same words under one video"] == 499
 
 
+def test_what_stands_for_a_deleted_comment_is_none(tmp_path: Path) -> None:
+    texts = ["[deleted]", "[Removed]", "[deleted] is what it said", "two words"]
+    given(tmp_path, [{"id": "1"}], [{"ref": "p/1", "text": text} for text in texts])
+    step = clean(tmp_path, PipelineSettings(workers=1, clean=CleanSettings(fewest_comments=1)))
+    assert sorted(read(tmp_path, "clean", "comments")["text"].to_list()) == sorted(texts[2:])
+    assert step.record.counts[1].why == {"deleted by its writer": 2}
+
+
 def test_what_is_left_out_of_videos(tmp_path: Path) -> None:
     videos: list[dict[str, Any]] = [
         {"id": "good"},

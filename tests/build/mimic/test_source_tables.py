@@ -148,6 +148,13 @@ def test_a_mapping_keeps_the_likes_of_comments_inside_rows(tmp_path: Path) -> No
         ("3.4万", 34_000),
         ("2억", 200_000_000),
         ("12\N{NO-BREAK SPACE}345", 12345),
+        ("10万+", 100_000),
+        ("1.2w", 12_000),
+        ("2,3 mil", 2300),
+        ("1,1 млрд", 1_100_000_000),
+        ("1.5 lakh", 150_000),
+        ("1’234", 1234),
+        ("1e+05", 100_000),  # as R writes it
     ],
 )
 def test_counts_as_platforms_show_them(text: str, count: int) -> None:
@@ -156,6 +163,8 @@ def test_counts_as_platforms_show_them(text: str, count: int) -> None:
 
 def test_values_that_mislead() -> None:
     assert parse_time(1699999999000) == parse_time("1699999999000") == 1699999999
+    assert parse_time("2023/1/5 9:07") == parse_time("2023-01-05T09:07:00Z")
+    assert parse_time(0) is parse_time("0") is None
     assert find_hashtags("a #one#two, ＃三四 #5 #one") == ["one", "two", "三四"]
     assert make_title("#a #b\n\nwords here #c") == "words here"
     assert make_title("#a 🔥") == ""

@@ -42,7 +42,7 @@ _RECORDS = ("comments", "videos", "itemList", "item_list", "aweme_list")
 UNKNOWN = "no record of a known form"
 _NO_VIDEO = "names no video, and stands in none; name its file after its video (ID.json), or write a mapping"
 _FILE_END = re.compile(
-    r"(\.info)?\.(json|jsonl|ndjson|jl|csv|tsv|tab|parquet)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE
+    r"(\.info)?\.(json|jsonl|jsonlines|ndjson|jl|csv|tsv|tab|parquet)(\.(gz|bz2|xz|zst))?$", re.IGNORECASE
 )
 _MEDIA_END = re.compile(r"\.(mp4|webm|mkv|mov)$", re.IGNORECASE)
 
@@ -159,7 +159,7 @@ class CrawlReader:
         if keyed and number:
             # Beside records, in a list or under ids, stands what should be one.
             for label, value, count in counts:
-                if not count and value not in ([], {}):
+                if not count and value != {} and not _is_empty_page(value):
                     number += 1
                     self._writer.leave(source, label, f"{UNKNOWN}{_describe(value)}", kind=UNKNOWN)
         return number

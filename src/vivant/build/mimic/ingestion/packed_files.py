@@ -15,8 +15,9 @@ from vivant.build.mimic.steps import stop_where_unwritable
 
 OPENED = (".gz", ".bz2", ".xz", ".zst")
 NOT_OPENED = (
-    ".zip", ".7z", ".rar", ".tar", ".tgz", ".xlsx", ".xls", ".ods", ".sqlite", ".sqlite3", ".db", ".arrow", ".feather",
-    ".avro", ".orc", ".pkl", ".pickle", ".xml",
+    ".zip", ".7z", ".rar", ".tar", ".tgz", ".lz4", ".br", ".warc", ".har", ".xlsx", ".xlsm", ".xlsb", ".xls", ".ods",
+    ".numbers", ".sqlite", ".sqlite3", ".db", ".duckdb", ".mdb", ".arrow", ".feather", ".avro", ".orc", ".bson",
+    ".msgpack", ".h5", ".hdf5", ".rds", ".rdata", ".sav", ".dta", ".pkl", ".pickle", ".xml",
 )  # fmt: skip
 """Containers that may hold records; they are named, not read."""
 _CHUNK = 1 << 16

@@ -19,6 +19,7 @@ _UP_TO_BRACKET = re.compile(_OTHER + rb"(?:" + _STRING + _OTHER + rb")*+[\[\]{}]
 _LIST_OF_COMMENTS = re.compile(rb'(?<!\\)"comments"\s*:\s*\[\Z')
 _BLOCK = 4 << 20
 _BETWEEN = re.compile(r"[\s,]*")
+_BEGINNING = re.compile(r"^[\[{]", re.MULTILINE)
 _COLON = re.compile(r"\s*:\s*")
 _DECODER = json.JSONDecoder()
 _DEEPEST = 12
@@ -48,6 +49,33 @@ def parse_json_leniently(content: bytes) -> Any:
         return json.loads(content.rstrip(b"\0"))
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(_explain(content, error)) from error
+
+
+def split_documents(content: bytes) -> list[tuple[int, bytes]]:
+    """Documents that follow one another, as jq prints them, each with the line it begins on.
+
+    Where the first is broken there are none. A later one that is broken goes up to the next line that begins with a
+    bracket.
+    """
+    text = content.decode("utf-8", errors="replace")
+    documents: list[tuple[int, bytes]] = []
+    place, line = 0, 1
+    while True:
+        begin = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]  # it matches nothing, too
+        line += text.count("\n", place, begin)
+        if begin == len(text):
+            return documents
+        try:
+            document, place = _DECODER.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            document, place = None, begin
+        if not isinstance(document, dict | list):
+            if not documents:
+                return []
+            following = _BEGINNING.search(text, begin + 1)
+            place = following.start() if following else len(text)
+        documents.append((line, text[begin:place].encode()))
+        line += text.count("\n", begin, place)
 
 
 class WholePart(Struct):

@@ -15,7 +15,7 @@ from vivant.build.mimic.ingestion.ytdlp import SourceDefaults
 from vivant.core.errors import DataError, UsageError
 from vivant.core.yaml_files import load_yaml
 
-JSON_FILES = (".json", ".jsonl", ".ndjson", ".jl")
+JSON_FILES = (".json", ".jsonl", ".jsonlines", ".ndjson", ".jl")
 MAPPINGS = (".yaml", ".yml")
 _CHATS = (".live_chat.json", ".rechat.json")
 """As yt-dlp names them."""

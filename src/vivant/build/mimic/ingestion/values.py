@@ -13,14 +13,18 @@ from msgspec import Struct
 
 _TIMES = {
     "": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000,
-    "tsd.": 1_000, "mio.": 1_000_000, "mio": 1_000_000, "mrd.": 1_000_000_000, "тыс.": 1_000, "млн": 1_000_000,
-    "千": 1_000, "万": 10_000, "萬": 10_000, "만": 10_000, "亿": 100_000_000, "億": 100_000_000, "억": 100_000_000,
+    "tsd": 1_000, "mio": 1_000_000, "mln": 1_000_000, "mrd": 1_000_000_000, "md": 1_000_000_000, "mil": 1_000,
+    "тыс": 1_000, "млн": 1_000_000, "млрд": 1_000_000_000, "l": 100_000, "lakh": 100_000, "crore": 10_000_000,
+    "千": 1_000, "w": 10_000, "万": 10_000, "萬": 10_000, "만": 10_000,
+    "亿": 100_000_000, "億": 100_000_000, "억": 100_000_000,
 }  # fmt: skip
-_COUNT = re.compile(rf"([\d.,\s]*\d)\s*({'|'.join(map(re.escape, _TIMES))})", re.IGNORECASE)
+_COUNT = re.compile(rf"([\d.,'’\s]*\d)\s*({'|'.join(map(re.escape, _TIMES))})\.?\+?", re.IGNORECASE)
 _GROUPED = re.compile(r"\d+|\d{1,3}(?:[.,]\d{2,3})*[.,]\d{3}")
 _BROWSER_TIME = re.compile(
     r"[A-Z][a-z]{2} ([A-Z][a-z]{2} \d{2} \d{4} \d{2}:\d{2}:\d{2}) GMT([+-]\d{4})(?: \(.*\))?"
 )
+_SLASHED = re.compile(r"(\d{4})/(\d{1,2})/(\d{1,2})(?: (\d{1,2})(:\d\d(?::\d\d)?))?")
+_UNSAFE = re.compile(r"[\s/\\\x00-\x1f]")
 _ROUNDED = re.compile(r"\d([.,]\d+)?e\+?\d+", re.IGNORECASE)
 _HASHTAG = re.compile(r"[#＃]([^\s#＃@.,!?;:…()\[\]{}<>\"'“”、。！？，：；|/\\]{2,})")
 _ANY_HASHTAG = re.compile(r"[#＃][^\s#＃]+")
@@ -67,16 +71,18 @@ class VideoRow(Struct, gc=False):
 
 
 def parse_count(value: Any) -> int | None:
-    """A count: 1200, "1,200", "1.2K", "3.4万", "1,2 Mio.", 1200.0."""
+    """A count: 1200, "1,200", "1.2K", "3.4万", "10万+", "1,2 Mio.", 1200.0, "1e+05" as R writes it."""
     if value is None or value == "":
         return None
     if isinstance(value, bool):
         raise InvalidValueError(f"{value} is no count")
+    if isinstance(value, str) and _ROUNDED.fullmatch(value.strip()):
+        value = float(value.replace(",", "."))
     if isinstance(value, str):
         match = _COUNT.fullmatch(value.strip())
         if not match:
             raise InvalidValueError(f"'{value[:40]}' is no count")
-        value = _read_figures(re.sub(r"\s", "", match.group(1)), match.group(2).lower(), value)
+        value = _read_figures(re.sub(r"[\s'’]", "", match.group(1)), match.group(2).lower(), value)
     if not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidValueError(f"{str(value)[:40]} is no count")
     if value < 0:
@@ -126,9 +132,9 @@ def parse_duration(value: Any) -> float | None:
 
 
 def parse_time(value: Any) -> int | None:
-    """Seconds since 1970: a number of them, or of milliseconds; "20250131"; ISO 8601 (UTC where it names no zone); or
-    as JavaScript prints a date."""
-    if value is None or value == "":
+    """Seconds since 1970: a number of them, or of milliseconds; "20250131"; ISO 8601 (UTC where it names no zone), with
+    slashes too; or as JavaScript prints a date. 0 is none."""
+    if value in (None, "", "0") or (value == 0 and not isinstance(value, bool)):
         return None
     if isinstance(value, datetime):
         value = int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
@@ -143,7 +149,7 @@ def parse_time(value: Any) -> int | None:
             elif browser := _BROWSER_TIME.fullmatch(text):
                 when = datetime.strptime(" ".join(browser.groups()), "%b %d %Y %H:%M:%S %z")
             else:
-                when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+                when = datetime.fromisoformat(_pad_date(text).replace("Z", "+00:00"))
                 when = when if when.tzinfo else when.replace(tzinfo=UTC)
         except ValueError as error:
             raise InvalidValueError(f"'{text[:40]}' is no time") from error
@@ -155,6 +161,15 @@ def parse_time(value: Any) -> int | None:
     if not _SECONDS[0] <= value <= _SECONDS[1]:
         raise InvalidValueError(f"{value} is no time between 1970 and 2100")
     return int(value)
+
+
+def _pad_date(text: str) -> str:
+    """A date with slashes, as spreadsheets write it in East Asia (2025/1/31 9:05), as ISO 8601 has it."""
+    slashed = _SLASHED.fullmatch(text)
+    if not slashed:
+        return text
+    year, month, day, hour, rest = slashed.groups()
+    return f"{year}-{month:0>2}-{day:0>2}" + (f"T{hour:0>2}{rest}" if hour else "")
 
 
 def parse_text(value: Any) -> str:
@@ -230,6 +245,11 @@ def is_rounded(name: Any) -> bool:
     return isinstance(name, str) and _ROUNDED.fullmatch(name.strip()) is not None
 
 
+def make_safe_id(name: str) -> str:
+    """An id without what would lead to another folder, or break a line: files are named after it."""
+    return _UNSAFE.sub("_", name) if _UNSAFE.search(name) else name
+
+
 def parse_row(fields: Mapping[str, Any]) -> tuple[VideoRow, list[str]]:
     """A video from values of any kind, and what had to be taken as unknown. Without platform and id: Wrong."""
     names = {}
@@ -242,7 +262,7 @@ def parse_row(fields: Mapping[str, Any]) -> tuple[VideoRow, list[str]]:
         raise InvalidValueError(
             f"its id was rounded ({fields['id']}), by a spreadsheet or the like; export ids as text"
         )
-    row = VideoRow(platform=names["platform"].lower(), id=names["id"])
+    row = VideoRow(platform=names["platform"].lower(), id=make_safe_id(names["id"]))
     problems = []
     for name, read in ((name, _PARSERS[name]) for name in VideoRow.__struct_fields__[2:]):
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,14 +19,13 @@ from vivant.build.mimic.ingestion.creators import list_creator_keys, write_creat
 from vivant.build.mimic.ingestion.people import SUFFIX, fold_names, write_names
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.text_forms import clean_text, squeeze_spaces
-from vivant.build.mimic.ingestion.values import VideoRow
+from vivant.build.mimic.ingestion.values import VideoRow, make_safe_id
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
 from vivant.build.mimic.steps import stop_where_unwritable
 from vivant.core.files import write_atomic
 
 PARTS = "parts"
 """The folder of all that was read, until it is settled."""
-_UNSAFE = re.compile(r"[\s/\\\x00-\x1f]")
 
 
 class IngestReport(Struct):
@@ -98,8 +96,7 @@ class RecordWriter:
 
     def video(self, row: VideoRow) -> str:
         """Take a video in and return its ref."""
-        if _UNSAFE.search(row.id):
-            row.id = _UNSAFE.sub("_", row.id)
+        row.id = make_safe_id(row.id)
         if row.uploaded is not None and row.uploaded > self._tomorrow:
             self.note("videos dated in the future, whose dates are kept")
         self._rows.append(row)
@@ -127,7 +124,8 @@ class RecordWriter:
             columns = self._drop_unusable(ref, columns)
         for column, new in zip(self._columns, columns, strict=True):
             column.extend(new)
-        self._refs.append(ref)
+        platform, _, name = ref.partition("/")
+        self._refs.append(f"{platform}/{make_safe_id(name)}")
         self._runs.append(len(columns[0]))
         self.report.comments += len(columns[0])
         if len(self._columns[0]) >= self._batch:

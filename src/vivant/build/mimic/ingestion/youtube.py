@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import os
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,13 @@ from vivant.build.mimic.ingestion.raw_json import (
     convert_to_utf8,
     parse_json_leniently,
     parse_whole_part,
+    split_documents,
 )
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
 
-_LINES = (".jsonl", ".ndjson", ".jl")
+_LINES = (".jsonl", ".jsonlines", ".ndjson", ".jl")
 _ADDRESS = "https://www.youtube.com/watch?v="
 
 
@@ -60,33 +62,35 @@ def _is_record(node: Any) -> bool:
 
 
 def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
-    if path.suffix.lower() in _LINES or _holds_lines(path):
-        number = 0
+    """Each document of a file and the line that it begins on; 0 where it is the only one."""
+    if _holds_lines(path):
         for number, line in enumerate(_iter_lines(path), 1):
             if line.strip():
-                yield from ((number, answer) for answer in _parse(line, source, f"line {number}", writer))
-        if not number:
-            raise InvalidValueError("the file is empty")
+                yield from _parse(line, source, number, writer)
     else:
-        yield from ((0, answer) for answer in _parse(path.read_bytes(), source, "", writer))
+        yield from _parse(path.read_bytes(), source, 0, writer)
 
 
-def _parse(content: bytes, source: str, line: str, writer: RecordWriter) -> Iterator[Any]:
-    """The document, or of one that breaks off what stands whole before."""
+def _parse(content: bytes, source: str, line: int, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
+    """The document, or several that follow one another; of one that breaks off what stands whole before."""
     part = WholePart(None, 0, None)
     try:
         content = convert_to_utf8(content)[0]
         try:
             document = parse_json_leniently(content)
         except InvalidValueError:
+            if documents := split_documents(content):
+                for number, each in documents:
+                    yield from _parse(each, source, line or number, writer)
+                return
             part = parse_whole_part(content, _is_record, list_comment_fields())
             raise
     except InvalidValueError as wrong:
         if part.comments is not None:
             reason = f"{wrong}, inside the comments of item {part.records:,}"
-            writer.cut_comments(f"{source}, {line}" if line else source, reason, part.comments)
+            writer.cut_comments(f"{source}, line {line}" if line else source, reason, part.comments)
         elif line:
-            writer.leave(source, line, str(wrong), kind="broken line")
+            writer.leave(source, f"line {line}", str(wrong), kind="broken line")
             return
         elif not part.records:
             raise
@@ -94,27 +98,29 @@ def _parse(content: bytes, source: str, line: str, writer: RecordWriter) -> Iter
             reason = f"{wrong}; the {part.records:,} before are kept"
             writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
         document = part.document
-    yield document
+    yield line, document
 
 
 def _holds_lines(path: Path) -> bool:
-    """Whether a file holds an object a line, whatever its name: some scrapers write such files as `.json`."""
-    with path.open("rb") as file:
-        first, second = file.readline(), file.readline()
-    if not (first.startswith(b"{") and first.rstrip().endswith(b"}") and second.startswith(b"{")):
-        return False
+    """Whether a file holds a document a line, whatever its name: some scrapers write lists as `.jsonl`, and lines as
+    `.json`."""
+    lines = map(bytes.strip, _iter_lines(path))
+    first, second = islice(chain(filter(None, lines), (b"", b"")), 2)
+    if not first.startswith((b"{", b"[")) or not second.startswith((b"{", b"[")):
+        return path.suffix.lower() in _LINES and first not in (b"", b"{", b"[")
     try:
-        return isinstance(parse_json_leniently(first), Mapping)
+        parse_json_leniently(first.removesuffix(b","))
     except InvalidValueError:
-        return False
+        return path.suffix.lower() in _LINES and not first.startswith(b"[")
+    return True
 
 
 def _iter_lines(path: Path) -> Iterator[bytes]:
-    """The lines; of UTF-16, which PowerShell writes, the file is turned into UTF-8 first."""
+    """The lines without a mark; of UTF-16, which PowerShell writes, the file is turned into UTF-8 first."""
     with path.open("rb") as lines:
-        marked = lines.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-        lines.seek(0)
-        if marked:
+        mark = lines.read(3)
+        lines.seek(3 if mark == codecs.BOM_UTF8 else 0)
+        if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             yield from convert_to_utf8(lines.read())[0].split(b"\n")
         else:
             yield from lines
