@@ -14,7 +14,7 @@ from vivant.build.mime import ACTIONS, Motion, perform
 from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.foot_locking import lock_feet
 from vivant.build.mime.foot_sliding import measure_sliding
-from vivant.build.mime.keypoints import BLAZEPOSE
+from vivant.build.mime.keypoint_layouts import BLAZEPOSE
 from vivant.build.mime.recording import read_recording
 from vivant.build.mime.rotation import Array, about
 from vivant.build.mime.skeleton import INDEX, Skeleton

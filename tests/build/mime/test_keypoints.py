@@ -16,7 +16,8 @@ from tests.support.helpers import vivant
 from tests.support.recordings import coco_pixels, human36m_points, world_landmarks
 from vivant.build.mime import ACTIONS, Motion, perform
 from vivant.build.mime.foot_sliding import measure_sliding
-from vivant.build.mime.keypoints import BLAZEPOSE, COCO, HUMAN36M, load_keypoints
+from vivant.build.mime.keypoint_layouts import BLAZEPOSE, COCO, HUMAN36M
+from vivant.build.mime.keypoints import load_keypoints
 from vivant.build.mime.recording import read_recording
 from vivant.build.mime.retarget import Retargeted
 from vivant.build.mime.rotation import Array, about

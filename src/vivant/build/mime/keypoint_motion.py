@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vivant.build.mime.bad_frames import GAP, find_stretch, format_count
 from vivant.build.mime.foot_locking import lock_feet
@@ -230,7 +229,7 @@ def _turn(points: dict[str, Array], keypoints: Keypoints) -> Array:
     turned[:, INDEX["Neck"]] = chest
     for side, sign in (("Left", 1.0), ("Right", -1.0)):
         _turn_arm(points, side, sign, chest, turned)
-        _turn_leg(points, side, pelvis, turned)
+        _turn_leg(points, side, pelvis, turned, flat=keypoints.flat)
     return turned
 
 
@@ -268,7 +267,7 @@ def _turn_arm(points: dict[str, Array], side: str, sign: float, chest: Array, tu
     turned[:, INDEX[side + "Fingers"]] = hand @ about("Z", -sign * 30.0)
 
 
-def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array) -> None:
+def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array, *, flat: bool) -> None:
     hip, knee, ankle = (points.get(f"{side.lower()}_{name}") for name in ("hip", "knee", "ankle"))
     assert hip is not None
     down = np.broadcast_to([0.0, -1.0, 0.0], hip.shape)
@@ -280,7 +279,8 @@ def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array)
     turned[:, INDEX[side + "UpLeg"]] = basis(thigh, hinge) @ rest
     turned[:, INDEX[side + "Leg"]] = basis(shin, hinge) @ rest
     heel, toe = (points.get(f"{side.lower()}_{name}") for name in ("heel", "foot_index"))
-    sole = unit(ahead * [1.0, 0.0, 1.0]) if heel is None or toe is None else unit(toe - heel)
+    # A foot in a picture points towards us, mostly: its heading is not seen.
+    sole = unit(ahead * [1.0, 0.0, 1.0]) if flat or heel is None or toe is None else unit(toe - heel)
     left = np.cross([0.0, 1.0, 0.0], sole)
     foot = basis(sole, left) @ basis([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]).T
     turned[:, INDEX[side + "Foot"]] = turned[:, INDEX[side + "Toe"]] = foot

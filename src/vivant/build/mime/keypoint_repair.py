@@ -73,7 +73,7 @@ def _find_exchanged(left: Array, right: Array, price: float) -> NDArray[np.bool_
     for step, (stay, change) in enumerate(zip(same.tolist(), crossed.tolist(), strict=True)):
         ways = cost + np.array([[stay, change], [change, stay]])
         came[step] = np.argmin(ways, axis=1)
-        cost = ways.min(axis=1) + [0.0, price]
+        cost = ways.min(axis=1) + np.array([0.0, price])
     states = np.empty(len(left), dtype=int)
     states[-1] = int(np.argmin(cost))
     for step in range(len(came) - 1, -1, -1):
