@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vivant.build.mime.keypoints import BLAZEPOSE, COCO, HUMAN36M
+from vivant.build.mime.keypoint_layouts import BLAZEPOSE, COCO, HUMAN36M
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rotation import Array, about, to_quaternion
 from vivant.build.mime.skeleton import INDEX, JOINTS, OFFSETS, PARENTS, Skeleton

@@ -77,6 +77,13 @@ def clean(
     keep_heading: Annotated[
         bool, Option("--keep-heading", help="Do not turn somebody who faces away to the camera.")
     ] = False,
+    lock_feet: Annotated[
+        bool | None,
+        Option(
+            "--lock-feet/--keep-feet",
+            help="Hold standing feet in their places, or leave them as recorded. [default: hold those of keypoints]",
+        ),
+    ] = None,
     joints: Annotated[
         Path | None, Option("--joints", help="YAML with OUR_JOINT: JOINT_OF_THE_FILE, for unknown names.")
     ] = None,
@@ -121,6 +128,7 @@ def clean(
             loop=loop,
             in_place=in_place,
             keep_heading=keep_heading,
+            hold_feet=lock_feet,
             joints=joints,
             animation=name,
             source_fps=source_fps,

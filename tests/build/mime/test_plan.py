@@ -29,7 +29,7 @@ from vivant.build.mime.rendering import (
     set_up_action,
 )
 from vivant.build.mime.video import read_frames
-from vivant.core.errors import VivantError
+from vivant.core.errors import UsageError, VivantError
 
 OWN = """
 actions:
@@ -184,6 +184,18 @@ def test_what_is_wrong_with_a_plan_is_one_line(tmp_path: Path, text: str, messag
     with pytest.raises(VivantError, match=message) as caught:
         load_plan(file)
     assert str(file) in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_two_videos_of_one_name_are_refused_before_anything_is_drawn(tmp_path: Path) -> None:
+    same = OWN.replace("background: street, angle: 10", "background: gym")
+    done = vivant("build", "mime", "plan", str(write(tmp_path, same)), cwd=tmp_path)
+    assert done.returncode == 1
+    assert "man_j_Waving01_angle0_gym.mp4 twice" in done.stderr and "'misaligned' and 'gym'" in done.stderr
+    done = vivant("build", "mime", "render", str(tmp_path / "plan.yaml"), "--out", "made", cwd=tmp_path)
+    assert done.returncode == 1 and not list(tmp_path.rglob("*.mp4"))
+    cased = OWN.replace("name: Juggling001", "name: WAVING01").replace("actor: n", "actor: j")
+    with pytest.raises(UsageError, match="rename one of the actions"):
+        plan_shots(stage(load_plan(write(tmp_path, cased))), VARIANTS[:1])
 
 
 def test_a_character_file_needs_blender(tmp_path: Path) -> None:

@@ -303,6 +303,7 @@ def clean_file(
     loop: bool = False,
     in_place: bool = False,
     keep_heading: bool = False,
+    hold_feet: bool | None = None,
     joints: Path | None = None,
     animation: str | None = None,
     source_fps: float | None = None,
@@ -319,6 +320,7 @@ def clean_file(
         loop: Cut to the best loop and close it.
         in_place: Take the path over the floor out.
         keep_heading: Leave somebody who faces away from the camera as recorded.
+        hold_feet: Lock standing feet in their places. [default: for keypoints, whose feet glide]
         joints: A YAML table of our joints and the file's, for names that are not known.
         animation: Which one of a glTF file, where it holds several.
         source_fps: The rate of a recording that states none.
@@ -326,7 +328,9 @@ def clean_file(
         sheet: Where to draw the result as a contact sheet.
     """
     table = None if joints is None else read_joint_table(joints)
-    retargeted = read_recording(source, joints=table, animation=animation, source_fps=source_fps, unit=unit)
+    retargeted = read_recording(
+        source, joints=table, animation=animation, source_fps=source_fps, unit=unit, hold_feet=hold_feet
+    )
     report = clean(
         retargeted,
         str(source) if animation is None else f"{source}, animation {animation}",

@@ -44,9 +44,9 @@ def estimate_render(spec: Specification, root: Path, source: str = "The plan") -
     refused here, too.
     """
     stagings = stage(spec, source=source)
+    shots = plan_shots(stagings, spec.shown)[: len(spec.shown)]
     check_files(spec, root)
     scenes = [set_up_action(spec, staging, root) for staging in stagings]
-    shots = plan_shots(stagings[:1], spec.shown)
     frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
     videos = len(stagings) * len(spec.shown)
     plainest, busiest = (

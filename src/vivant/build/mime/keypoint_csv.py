@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from vivant.build.mime.keypoint_layouts import BLAZEPOSE
 from vivant.build.mime.keypoints import (
-    BLAZEPOSE,
     Keypoints,
     NoKeypointsError,
     PoseFrame,

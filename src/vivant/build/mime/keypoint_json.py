@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from vivant.build.mime.keypoint_layouts import BLAZEPOSE
 from vivant.build.mime.keypoint_people import holds_people, read_people
 from vivant.build.mime.keypoints import (
-    BLAZEPOSE,
     Keypoints,
     NoKeypointsError,
     PoseFrame,
@@ -33,6 +33,7 @@ _WORLD = (
 )
 _PICTURE = ("pose_landmarks", "poseLandmarks", "landmarks", "pose", "keypoints", "landmark")
 _FRAMES = ("frames", "poses", "results", "instance_info", "predictions", "data", "landmarks_sequence")
+_FRAME = r"(?:frame_?(\d+)|.*?(\d+)\.(?:jpe?g|png))"
 _RATES = ("fps", "frame_rate", "frameRate", "framerate")
 
 
@@ -73,7 +74,7 @@ def _frame_entries(document: Any) -> list[Any]:
             return _frame_entries(document[name])
     numbered = {int(key): value for key, value in document.items() if re.fullmatch(r"\d+", key)}
     named = {
-        int(m[1]): value for key, value in document.items() if (m := re.fullmatch(r"frame_?(\d+)", key, re.I))
+        int(m[1] or m[2]): value for key, value in document.items() if (m := re.fullmatch(_FRAME, key, re.I))
     }
     by_number = numbered or named
     return (

@@ -2,7 +2,7 @@
 
 Keypoints are places without turns and, for most estimators, without a place on the floor. So turns are worked out
 from neighbouring points (elbows, knees, shoulders, hips, ears), and the way over the floor from the foot that
-stands: it stays where it is, and the lower foot is on the ground. Jumps are therefore lost.
+stands: it stays where it is, and the lower foot is on the ground. Then standing feet are locked (`foot_locking`).
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vivant.build.mime.bad_frames import GAP, find_stretch, format_count
+from vivant.build.mime.foot_locking import lock_feet
+from vivant.build.mime.keypoint_repair import fill_unseen, restore_sides, smooth_points
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted
@@ -31,8 +32,6 @@ from vivant.core.errors import DataError
 
 SURE = 0.3
 """Confidence below which a point counts as not seen."""
-_SMOOTH = 0.06
-"""Seconds: the width of the smoothing."""
 _NEEDED = tuple(f"{side}_{name}" for name in ("shoulder", "elbow", "hip") for side in ("left", "right"))
 _STRAIGHT = 0.15
 """How bent a limb must be (sine) before its bend tells its twist as strongly as the usual one."""
@@ -44,12 +43,20 @@ _TILT = (4.0, 20.0)
 standing."""
 _BALANCE = 2.3
 """Degrees by which the middle of a body's weight is ahead of its ankles."""
+_DEPTH = 0.5
+"""How much movement along the line of sight says of a foot's speed: depth is what estimators know least."""
 _STRETCHED = 0.85
 """Share of a leg's length that hip and ankle of somebody who stands are apart."""
 
 
-def lift_keypoints(keypoints: Keypoints, name: str) -> Retargeted:
-    """The motion of keypoints on our skeleton, with notes on what was filled in or cut."""
+def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -> Retargeted:
+    """The motion of keypoints on our skeleton, with notes on what was filled in, cut or held.
+
+    Args:
+        keypoints: Of one person over time.
+        name: Of the motion.
+        hold_feet: Lock standing feet.
+    """
     missing = [point for point in (*_NEEDED, "left_wrist", "right_wrist") if point not in keypoints.names]
     if missing:
         raise DataError(f"{keypoints.source}: the layout has no {', '.join(missing)}")
@@ -64,6 +71,9 @@ def lift_keypoints(keypoints: Keypoints, name: str) -> Retargeted:
         notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
     turned = _turn(points, keypoints)
     motion = _stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
+    if hold_feet:
+        motion, held = lock_feet(motion, _DEPTH)
+        notes.extend(held)
     upright = motion.joints(Skeleton())[0][:, INDEX["Head"], 1] - motion.root[:, 1]
     if float(np.median(upright)) < 0:
         raise DataError(
@@ -101,41 +111,27 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
         if keypoints.z_up
         else positions * [1.0, -1.0, -1.0]
     )
-    points, hidden = {}, []
+    points: dict[str, Array] = {}
+    weights: dict[str, Array] = {}
+    hidden = []
     for index, point in enumerate(keypoints.names):
         sure = confidence[:, index] >= SURE
         if sure.mean() < 0.2:
             hidden.append(point)
             continue
-        points[point] = _smooth(
-            _fill(positions[:, index], sure), np.where(sure, confidence[:, index], 0.05), keypoints.fps
-        )
+        points[point] = fill_unseen(positions[:, index], sure)
+        weights[point] = np.where(sure, confidence[:, index], 0.05)
     lost = [point for point in _NEEDED if point in hidden]
     if lost:
         raise DataError(f"{keypoints.source}: {', '.join(lost)} is seen in less than a fifth of the frames")
     legs = [point for point in hidden if point.endswith(_LEGS)]
     if legs:
         notes.append(f"{', '.join(legs)} is hardly ever seen: the leg stands straight")
+    notes += restore_sides(points, weights, keypoints.fps, _measure(keypoints.source, points))
+    points = {point: smooth_points(place, weights[point], keypoints.fps) for point, place in points.items()}
     if keypoints.z_up and _mirrored(points):
         points = {point: place * [1.0, 1.0, -1.0] for point, place in points.items()}
     return points, notes
-
-
-def _fill(values: Array, sure: NDArray[np.bool_]) -> Array:
-    """Values with what is not sure drawn straight between its neighbours."""
-    times = np.arange(len(values))
-    return np.stack([np.interp(times, times[sure], values[sure, axis]) for axis in range(3)], axis=-1)
-
-
-def _smooth(values: Array, weights: Array, fps: float) -> Array:
-    width = max(1, round(3 * _SMOOTH * fps))
-    kernel = np.exp(-0.5 * (np.arange(-width, width + 1) / max(_SMOOTH * fps, 1e-6)) ** 2)
-    pad = ((width, width),)
-    total = np.convolve(np.pad(weights, pad, mode="edge"), kernel, mode="valid")
-    padded = np.pad(values * weights[:, None], (*pad, (0, 0)), mode="edge")
-    return np.stack(
-        [np.convolve(padded[:, axis], kernel, mode="valid") / total for axis in range(3)], axis=-1
-    )
 
 
 def _middle(points: dict[str, Array], name: str) -> Array:
@@ -233,7 +229,7 @@ def _turn(points: dict[str, Array], keypoints: Keypoints) -> Array:
     turned[:, INDEX["Neck"]] = chest
     for side, sign in (("Left", 1.0), ("Right", -1.0)):
         _turn_arm(points, side, sign, chest, turned)
-        _turn_leg(points, side, pelvis, turned)
+        _turn_leg(points, side, pelvis, turned, flat=keypoints.flat)
     return turned
 
 
@@ -271,7 +267,7 @@ def _turn_arm(points: dict[str, Array], side: str, sign: float, chest: Array, tu
     turned[:, INDEX[side + "Fingers"]] = hand @ about("Z", -sign * 30.0)
 
 
-def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array) -> None:
+def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array, *, flat: bool) -> None:
     hip, knee, ankle = (points.get(f"{side.lower()}_{name}") for name in ("hip", "knee", "ankle"))
     assert hip is not None
     down = np.broadcast_to([0.0, -1.0, 0.0], hip.shape)
@@ -283,7 +279,8 @@ def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array)
     turned[:, INDEX[side + "UpLeg"]] = basis(thigh, hinge) @ rest
     turned[:, INDEX[side + "Leg"]] = basis(shin, hinge) @ rest
     heel, toe = (points.get(f"{side.lower()}_{name}") for name in ("heel", "foot_index"))
-    sole = unit(ahead * [1.0, 0.0, 1.0]) if heel is None or toe is None else unit(toe - heel)
+    # A foot in a picture points towards us, mostly: its heading is not seen.
+    sole = unit(ahead * [1.0, 0.0, 1.0]) if flat or heel is None or toe is None else unit(toe - heel)
     left = np.cross([0.0, 1.0, 0.0], sole)
     foot = basis(sole, left) @ basis([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]).T
     turned[:, INDEX[side + "Foot"]] = turned[:, INDEX[side + "Toe"]] = foot

@@ -1,7 +1,8 @@
-"""Keypoints of the people in each frame as JSON: MMPose, and others that list people with COCO's points.
+"""Keypoints of the people in each frame as JSON: MMPose, AlphaPose, YOLO and others that list people.
 
 MMPose's demos write `instance_info`, its inferencer a list of frames with `instances`; a saved result of the
-inferencer has `predictions`. AlphaPose writes a row a person with the `image_id` of its frame, YOLO a list a frame.
+inferencer has `predictions`. AlphaPose writes a row a person with the `image_id` of its frame, or `people` or `bodies`
+by frame; YOLO a list a frame. The number of points tells the layout where no names are stated.
 """
 
 from __future__ import annotations
@@ -13,18 +14,25 @@ from typing import Any
 import numpy as np
 
 from vivant.build.mime.bad_frames import format_count
-from vivant.build.mime.keypoints import COCO, HUMAN36M, Keypoints, PoseFrame, join_frames
+from vivant.build.mime.keypoint_layouts import COCO, DEEP_LAYOUTS, FLAT_LAYOUTS
+from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames
+from vivant.core.errors import DataError
 
-_SAME = {"right_foot": "right_ankle", "left_foot": "left_ankle"}
-"""Human3.6M's names for what other layouts call ankles."""
+_SAME = {f"{side}_{name}": f"{side}_{ours}" for side in ("left", "right")
+         for name, ours in (("foot", "ankle"), ("big_toe", "foot_index"))}  # fmt: skip
+"""Other layouts' names for the same points: Human3.6M's feet are ankles."""
+_POINTS = ("keypoints", "pose_keypoints_2d", "joints")
+_FAR = 1.0
+"""Body heights that somebody can be from where they were last seen; beyond it is somebody else."""
 
 
 def holds_people(entries: list[Any]) -> bool:
     """Whether the frames list people, in place of one body's landmarks."""
-    if any(isinstance(entry, dict) and ("instances" in entry or "image_id" in entry) for entry in entries):
+    marks = ("instances", "image_id", "people", "bodies")
+    if any(isinstance(entry, dict) and any(mark in entry for mark in marks) for entry in entries):
         return True
     people = next(filter(None, map(_list_people, entries)), [])
-    return bool(people) and ("keypoint_scores" in people[0] or _count_points(people[0]) == len(COCO))
+    return bool(people) and ("keypoint_scores" in people[0] or _count_points(people[0]) in FLAT_LAYOUTS)
 
 
 def read_people(
@@ -52,7 +60,16 @@ def read_people(
         frames.append(chosen)
         last = chosen if chosen is not None else last
     flat = all(frame is None or frame.points.shape[1] == 2 for frame in frames)
-    layout = names or (COCO if flat else HUMAN36M)
+    sizes = [len(frame.points) for frame in frames if frame is not None]
+    count = max(set(sizes), key=sizes.count) if sizes else len(COCO)
+    layouts = FLAT_LAYOUTS if flat else DEEP_LAYOUTS
+    if not names and count not in layouts:
+        known = ", ".join(map(str, sorted(layouts)))
+        raise DataError(
+            f"{file}: people have {count} points, and layouts of {known} are known; add their names as "
+            '{"meta_info": {"keypoint_id2name": {"0": "nose", …}}, "instance_info": […]}'
+        )
+    layout = names or layouts[count]
     notes = (
         (
             f"several people in {format_count(crowd, 'frame')}: the one who is nearest to the frame before is taken",
@@ -80,10 +97,10 @@ def _gather_rows(entries: list[Any]) -> list[Any]:
 
 def _list_people(entry: Any) -> list[dict[str, Any]]:
     if isinstance(entry, dict):
-        for key in ("instances", "predictions"):
+        for key in ("instances", "predictions", "people", "bodies"):
             if key in entry:
                 return _list_people(entry[key])
-        return [entry] if "keypoints" in entry else []
+        return [entry] if any(key in entry for key in _POINTS) else []
     if not isinstance(entry, list):
         return []
     return [person for each in entry if isinstance(each, (dict, list)) for person in _list_people(each)]
@@ -97,7 +114,7 @@ def _count_points(person: dict[str, Any]) -> int:
 
 
 def _read_person(person: dict[str, Any]) -> PoseFrame:
-    marks = person["keypoints"]
+    marks = next(person[key] for key in _POINTS if key in person)
     if isinstance(marks, dict):
         points = np.array([marks["x"], marks["y"]], dtype=float).T
         scores = np.array(marks.get("visible", np.ones(len(points))), dtype=float)
@@ -134,7 +151,14 @@ def choose_person(people: list[PoseFrame], last: PoseFrame | None) -> PoseFrame 
             people, key=lambda each: float(np.ptp(each.points[:, :2], axis=0).prod() * each.confidence.mean())
         )
     fitting = [each for each in people if each.points.shape == last.points.shape] or people
-    return min(
-        fitting,
-        key=lambda each: float(np.abs(np.mean(each.points, axis=0) - np.mean(last.points, axis=0)).sum()),
-    )
+    nearest = min(fitting, key=lambda each: _distance(each, last))
+    size = float(np.ptp(last.points[last.confidence > 0][:, :2], axis=0).max(initial=0.0))
+    return nearest if _distance(nearest, last) <= _FAR * size or not size else None
+
+
+def _distance(one: PoseFrame, other: PoseFrame) -> float:
+    """How far the middles of two people are apart; points that were not found (0, 0) are left out."""
+    middles = [each.points[each.confidence > 0][:, :2] for each in (one, other)]
+    if not all(map(len, middles)):
+        return 0.0
+    return float(np.linalg.norm(np.median(middles[0], axis=0) - np.median(middles[1], axis=0)))

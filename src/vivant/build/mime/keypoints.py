@@ -13,68 +13,6 @@ import numpy as np
 from vivant.build.mime.rotation import Array
 from vivant.core.errors import DataError
 
-BLAZEPOSE = (
-    *(
-        "nose",
-        "left_eye_inner",
-        "left_eye",
-        "left_eye_outer",
-        "right_eye_inner",
-        "right_eye",
-        "right_eye_outer",
-    ),
-    *("left_ear", "right_ear", "mouth_left", "mouth_right", "left_shoulder", "right_shoulder", "left_elbow"),
-    *("right_elbow", "left_wrist", "right_wrist", "left_pinky", "right_pinky", "left_index", "right_index"),
-    *(
-        "left_thumb",
-        "right_thumb",
-        "left_hip",
-        "right_hip",
-        "left_knee",
-        "right_knee",
-        "left_ankle",
-        "right_ankle",
-    ),
-    *("left_heel", "right_heel", "left_foot_index", "right_foot_index"),
-)
-COCO = (
-    *(
-        "nose",
-        "left_eye",
-        "right_eye",
-        "left_ear",
-        "right_ear",
-        "left_shoulder",
-        "right_shoulder",
-        "left_elbow",
-    ),
-    *("right_elbow", "left_wrist", "right_wrist", "left_hip", "right_hip", "left_knee", "right_knee"),
-    *("left_ankle", "right_ankle"),
-)
-HUMAN36M = (
-    *(
-        "root",
-        "right_hip",
-        "right_knee",
-        "right_ankle",
-        "left_hip",
-        "left_knee",
-        "left_ankle",
-        "spine",
-        "thorax",
-    ),
-    *(
-        "neck_base",
-        "head",
-        "left_shoulder",
-        "left_elbow",
-        "left_wrist",
-        "right_shoulder",
-        "right_elbow",
-        "right_wrist",
-    ),
-)
-
 
 class NoKeypointsError(DataError):
     """A file that may be in order, but is of another kind: no frames and no columns of landmarks are in it."""

@@ -10,21 +10,11 @@ from typing import Any
 import numpy as np
 
 from vivant.build.mime.bad_frames import format_count
+from vivant.build.mime.keypoint_layouts import BODY_25, OPENPOSE_COCO
 from vivant.build.mime.keypoint_people import choose_person
 from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames
 from vivant.core.errors import DataError
 
-_BODY = (
-    *("nose", "neck", "right_shoulder", "right_elbow", "right_wrist", "left_shoulder", "left_elbow"),
-    "left_wrist",
-)
-_LEGS = ("right_hip", "right_knee", "right_ankle", "left_hip", "left_knee", "left_ankle")
-_FACE = ("right_eye", "left_eye", "right_ear", "left_ear")
-BODY_25 = (
-    *(*_BODY, "mid_hip", *_LEGS, *_FACE),
-    *("left_big_toe", "left_small_toe", "left_sole", "right_big_toe", "right_small_toe", "right_sole"),
-)
-OPENPOSE_COCO = (*_BODY, *_LEGS, *_FACE)
 _LAYOUTS = {len(layout): layout for layout in (BODY_25, OPENPOSE_COCO)}
 _FRAME = re.compile(r"(\d+)_keypoints\.json$")
 

@@ -99,7 +99,25 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
             )
     if not shots:
         raise UsageError("The plan has no videos; give at least one action and one variant")
+    _refuse_shared_files(shots)
     return shots
+
+
+def _refuse_shared_files(shots: Sequence[Shot]) -> None:
+    """Refuse two videos of one file name; many file systems do not tell letter case apart."""
+    seen: dict[str, Shot] = {}
+    for shot in shots:
+        other = seen.setdefault(shot.file.lower(), shot)
+        if other is not shot:
+            remedy = (
+                f"its '{other.background}' and '{shot.background}' are both {shot.scene}: give another background"
+                if other.action == shot.action
+                else "rename one of the actions"
+            )
+            raise UsageError(
+                f"The plan makes {shot.file} twice: {other.action}, {other.variant}, and {shot.action}, "
+                f"{shot.variant}; {remedy}"
+            )
 
 
 def build_metadata_rows(

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from vivant.build.mime.bvh import Bvh, BvhJoint, load_bvh
+from vivant.build.mime.foot_locking import lock_feet
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted, retarget
 from vivant.build.mime.rotation import Array, to_euler
@@ -34,6 +35,7 @@ def read_recording(
     animation: str | None = None,
     source_fps: float | None = None,
     unit: float | None = None,
+    hold_feet: bool | None = None,
 ) -> Retargeted:
     """A recording of any kind on our skeleton.
 
@@ -43,6 +45,7 @@ def read_recording(
         animation: Which one of a glTF or FBX file, where it holds several.
         source_fps: The rate of a file that states none.
         unit: Metres of the file's unit of length, where its figure is a person's height in no usual one.
+        hold_feet: Lock standing feet in their places. [default: for keypoints, whose feet glide]
     """
     kind = ".json" if file.is_dir() else file.suffix.lower()
     if kind not in MOTION_FILES:
@@ -66,14 +69,20 @@ def read_recording(
         if file.is_dir():
             from vivant.build.mime.openpose import load_openpose
 
-            return lift_keypoints(load_openpose(file, source_fps), file.name)
-        return lift_keypoints(load_keypoints(file, source_fps), file.stem)
+            return lift_keypoints(
+                load_openpose(file, source_fps), file.name, hold_feet=hold_feet is not False
+            )
+        return lift_keypoints(load_keypoints(file, source_fps), file.stem, hold_feet=hold_feet is not False)
     skeleton = _load_skeleton(file, kind, animation, source_fps)
     if animation is not None:
         skeleton = replace(skeleton, source=f"{file}, animation {animation}")
     if unit is not None:
         skeleton = skeleton.scaled(unit)
-    return retarget(skeleton, animation or file.stem, joints)
+    result = retarget(skeleton, animation or file.stem, joints)
+    if not hold_feet:
+        return result
+    motion, notes = lock_feet(result.motion)
+    return replace(result, motion=motion, notes=(*result.notes, *notes))
 
 
 def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: float | None) -> Bvh:
