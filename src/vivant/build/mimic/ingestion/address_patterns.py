@@ -6,11 +6,10 @@ import re
 
 from vivant.build.mimic.ingestion.contact_patterns import (
     ASCII,
-    ASIAN_LETTER,
     CAPITAL,
     DIGIT,
+    OTHER_LETTER,
     SIX_DIGITS,
-    TWO_DIGITS,
     make_finder,
 )
 from vivant.build.mimic.ingestion.word_lists import join_words
@@ -90,7 +89,7 @@ FINDERS = (
         r"(?:n[ºo°.]{1,2}\s*|#\s*|número\s*)?\d{1,4}(?=\s*(?:,|$|\.|piso))"
         r"|(?<!\w)(?:calle|carrera|cra|cr|cll|kr|diagonal|transversal)\.?\s*\d{1,3}\s?[a-z]?\s*"
         r"(?:#|no\.?|n°|nº)\s*\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}",
-        gate=rf"(?:^|\W)(?i:{_SPANISH}|carrera|cra|cr|cll|kr|diagonal|transversal)",
+        gate=rf"(?:^|\W)(?i:{_SPANISH}|carrera|cra|cr|cll|kr|diagonal|transversal)[\s.\d{CAPITAL}]",
         precondition=DIGIT,
     ),
     make_finder(
@@ -109,7 +108,7 @@ FINDERS = (
         r"(?:\s*[\d一-十]{1,4}\s*(?:单元|室|楼|层|号))*",
         gate=r"[路街道巷弄同]\s*[\d一二三四五六七八九十百零〇]+\s*[号號弄]"
         r"|(?:小区|花园|公寓|苑|家园|新村|大厦)\s*[\da-zA-Z一-十]+\s*(?:栋|号楼|幢|座|期)",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
     make_finder(
         r"(?<!\w)(?:(?:i |we )?live at|(?:my |our )?(?:home )?address(?: is)?:?|located at"
@@ -142,7 +141,7 @@ FINDERS = (
         rf"|(?<!\w)[A-Z][a-z]+(?: [A-Z][a-z]+)?,? (?:{_STATES}) \d{{5}}(?:-\d{{4}})?(?!\d)"
         rf"|(?<![{ASCII}])[A-Z]{{1,2}}\d[A-Z\d]? \d[A-BD-HJLNP-UW-Z]{{2}}(?![{ASCII}])",
         exact=True,
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
     make_finder(
         rf"〒\s?\d{{3}}-?\d{{4}}(?:[\s、,]*[{_KANA}{_KANJI}]{{2,20}}[\d\-丁目番地号の]{{0,16}})?",
@@ -162,7 +161,7 @@ FINDERS = (
         rf"(?P<house>[\s　]*[{_KANA}{_KANJI}]{{2,10}}\s?\d{{1,4}}(?:号室|号)?)?",
         _is_japanese_home,
         gate=rf"[{_KANJI}ヶケノ]\s?\d+-\d+-\d",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
     make_finder(
         r"(?:[가-힣]+(?:시|도|구|군|읍|면|동)\s)*[가-힣]{1,8}(?:대로|로|길)(?:\d{1,3}번?길)?\s?\d{1,4}(?:-\d{1,4})?(?:번지)?"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from vivant.build.mimic.ingestion.contact_patterns import ASIAN_LETTER, CAPITAL, CJK, Finder, Span
+from vivant.build.mimic.ingestion.contact_patterns import CAPITAL, CJK, OTHER_LETTER, Finder, Span
 from vivant.build.mimic.ingestion.word_lists import (
     is_given_name,
     is_word,
@@ -141,19 +141,19 @@ FINDERS = (
     Finder(
         _find_chinese,
         gate=rf"(?:{join_words('named_zh')})\s*[:,]?\s*[{_HANZI}]{{2}}|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*[{_ZH_SURNAMES}欧司上诸东皇][{_HANZI}]",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
     Finder(
         _find_japanese,
         gate=rf"[{_HANZI}{_KANA}]{{2}}(?:と申|といい|と言い|っていい|って言)|(?:{_JA_CUES})[!。、,.〜~\s:]*[{_HANZI}]{{2}}"
         rf"|[{_HANZI}]{{3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、:]\s?[{_HANZI}]{{3}}",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
     Finder(
         _find_korean,
         gate=rf"[가-힣]{{2}}\s?(?:{_KO_ENDS}|올림|드림|인사드)|(?:이름|성함|본명|실명)[은이:]?\s?:?\s*[가-힣]{{3}}"
         rf"|(?:{join_words('kin_ko')})\s[{_KO_SURNAMES}][가-힣]{{2}}",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
-    Finder(_find_foreign, gate=rf"[{CJK}]\P{{Latin}}*{_PAIR}|{_PAIR}\s?[{CJK}]", precondition=ASIAN_LETTER),
+    Finder(_find_foreign, gate=rf"[{CJK}]\P{{Latin}}*{_PAIR}|{_PAIR}\s?[{CJK}]", precondition=OTHER_LETTER),
 )

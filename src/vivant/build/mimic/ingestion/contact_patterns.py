@@ -20,8 +20,9 @@ LETTERS = f"{ASCII}\u00c0-\u04ff"
 """Of scripts that put spaces between words."""
 CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 EMOJI = "\u2190-\u2bff\u3030\U0001f000-\U0001faff"
-DIGIT, TWO_DIGITS, SIX_DIGITS = "[0-9]", "[0-9][^0-9]*[0-9]", "(?:[0-9][^0-9]*){6}"
-ASIAN_LETTER = f"[{CJK}]"
+DIGIT, SIX_DIGITS = "[0-9]", "(?:[0-9][^0-9]*){6}"
+OTHER_LETTER = f"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff]"
+"""Of scripts in which names of accounts stand out: Asian ones and Cyrillic."""
 CAPITAL = "A-Z\u00c0-\u00de\u0100-\u024f\u0400-\u042f"
 _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\((?:\?(?:P<\w+>|<?[=!]|-?i?:))?|\)", re.DOTALL)
 
@@ -36,6 +37,8 @@ class Finder(NamedTuple):
     """In the dialect of polars, which has no look-around."""
     precondition: str = ""
     """A simple gate that leaves few texts for the other one."""
+    common: bool = False
+    """Whether many texts pass the gate. Such gates are asked apart, so that they do not call the finders of others."""
 
 
 def make_finder(
@@ -45,6 +48,7 @@ def make_finder(
     needles: str | Iterable[str] = (),
     gate: str = "",
     precondition: str = "",
+    common: bool = False,
     exact: bool = False,
 ) -> Finder:
     """A finder of what a pattern matches and a check accepts; `exact`: in the letter case as written."""
@@ -58,7 +62,7 @@ def make_finder(
     listed = (needles,) if isinstance(needles, str) else tuple(needles)
     if not listed and not gate:
         gate = remove_lookaround(pattern) if exact else f"(?i:{remove_lookaround(pattern)})"
-    return Finder(find, listed, gate, precondition)
+    return Finder(find, listed, gate, precondition, common)
 
 
 def remove_lookaround(pattern: str) -> str:

@@ -9,7 +9,6 @@ from vivant.build.mimic.ingestion.contact_patterns import (
     CJK,
     DIGIT,
     SIX_DIGITS,
-    TWO_DIGITS,
     make_finder,
 )
 from vivant.build.mimic.ingestion.word_lists import join_words
@@ -81,7 +80,7 @@ _ACCOUNTS = (
         _mixes_kinds,
         exact=True,
         gate="[1-9A-HJ-NP-Za-km-z]{26}",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
 )
 _NUMBERS = (
@@ -98,13 +97,13 @@ _NUMBERS = (
         rf"|[A-Z]{{1,2}}\d{{7,9}}|[A-Z]{{2}}\d{{9}}[A-Z]{{2}}|[ZREU]\d{{12}}|[A-Z]\d{{3}}[A-Z]\d{{4}})(?![{ASCII}])",
         exact=True,
         gate=r"\d{7}-?[A-Z]|[A-Z]-?\d{6}|[A-Z]{5}\d{4}[A-Z]|[A-Z]\d{3}[A-Z]\d{4}|[A-Z]{2} ?\d\d ?\d\d ?\d\d",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
     make_finder(
         r"(?<!\w)[A-HJ-NPR-Z0-9]{17}(?!\w)",
         lambda match: 4 < sum(map(str.isdigit, match.group())) < 17,
         exact=True,
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
     make_finder(
         r"(?:ssn|ss#|social security(?: number| no\.?)?)\W{0,4}(?:is\W)?\d{3}[ .\-]?\d{2}[ .\-]?\d{4}",
@@ -122,7 +121,7 @@ _NUMBERS = (
     make_finder(
         r"\d{1,3}\s?°\s?\d{1,2}(?:[.,]\d+)?\s?['′’]\s?(?:[\d.,]+\s?[\"″”']{1,2}\s?)?[NSEWСЮВЗ]?", needles="°"
     ),
-    make_finder(r"(?<![\w:])(?:[0-9a-f]{2}[:\-]){5}[0-9a-f]{2}(?![\w:])", precondition=TWO_DIGITS),
+    make_finder(r"(?<![\w:])(?:[0-9a-f]{2}[:\-]){5}[0-9a-f]{2}(?![\w:])", precondition=DIGIT),
     make_finder(
         rf"(?<![^\W{CJK}]){_DOCUMENTS}[\s:#.\-=是はв№은는「(,]{{0,4}}(?:(?:{_NUMBER_WORDS})[\s.:#\-=是は№,]{{0,3}}){{0,4}}"
         rf"(?P<code>[A-Z{_CYRILLIC}\u00c4-\u00dc{CJK}]{{0,3}}[\s\-·]{{0,2}}"
@@ -130,7 +129,7 @@ _NUMBERS = (
         rf"(?:[\s\-·./]?[A-Z0-9{_CYRILLIC}]{{1,10}}){{0,4}})(?![{ASCII}])",
         _is_code,
         gate=rf"(?i:{_DOCUMENTS})",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
 )
 _PLATES = (
@@ -144,7 +143,7 @@ _PLATES = (
         r"|[\u4e00-\u9fff]{2,4}\s?\d{2,3}\s?[あ-ん]\s?\d{1,2}-\d{2}(?!\d)"
         rf"|(?<!\d)\d{{2,3}}[{_KOREAN_PLATES}]\s?\d{{4}}(?![\d가-힣])",
         exact=True,
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
     make_finder(
         rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,3}}[ \-]?\d{{2,4}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
@@ -152,7 +151,7 @@ _PLATES = (
         lambda match: sum(map(str.isalnum, match.group())) >= 5,
         exact=True,
         gate=f"(?i:{join_words('crashes')})",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
     ),
     make_finder(
         rf"[{_CHINESE_PROVINCES}][A-Z][·\s]?(?=[A-Z0-9]*\d)[A-Z0-9]{{5,6}}(?![A-Z0-9])",

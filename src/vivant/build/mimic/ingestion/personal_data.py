@@ -24,8 +24,8 @@ from vivant.build.mimic.ingestion import (
     self_patterns,
     web_patterns,
 )
-from vivant.build.mimic.ingestion.account_patterns import looks_telling
 from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, Finder, Span
+from vivant.build.mimic.ingestion.service_accounts import looks_telling
 from vivant.build.mimic.ingestion.text_forms import (
     FOLDED_SIGNS,
     ODD_LETTERS,
@@ -47,7 +47,7 @@ _MENTIONS = re.compile(
 )
 _AT_APART = r"@[^\w\-]|@$|[\[(<] ?(?i:at) ?[\])>]"
 """Mentions that only a closer look finds: the others need no more than the sign."""
-_JOINED_GATES = 4
+_JOINED_GATES = 6
 """So many gates are one expression. Polars keeps 32 compiled ones, and all together they must be fewer; but an
 expression of too many parts is slow."""
 FINDERS: tuple[Finder, ...] = (
@@ -84,12 +84,12 @@ def _list_needles() -> dict[str, list[int]]:
 @cache
 def list_gates() -> list[_Gate]:
     """All gates, those with the same precondition behind each other."""
-    groups: dict[str, list[int]] = {}
-    for index, finder in enumerate(FINDERS):
+    groups: dict[tuple[str, bool], list[int]] = {}
+    for index, finder in sorted(enumerate(FINDERS), key=lambda pair: pair[1].precondition):
         if finder.gate:
-            groups.setdefault(finder.precondition, []).append(index)
+            groups.setdefault((finder.precondition, finder.common), []).append(index)
     gates = [_Gate("", f"{ODD_LETTERS}|{SPREAD}|{_AT_APART}", [])]
-    for precondition, finders in groups.items():
+    for (precondition, _), finders in groups.items():
         for start in range(0, len(finders), _JOINED_GATES):
             some = finders[start : start + _JOINED_GATES]
             gates.append(_Gate(precondition, "|".join(f"(?:{FINDERS[index].gate})" for index in some), some))

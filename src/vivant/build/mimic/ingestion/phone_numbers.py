@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from vivant.build.mimic.ingestion.contact_patterns import (
-    ASIAN_LETTER,
     EMOJI,
     LETTERS,
+    OTHER_LETTER,
     SIX_DIGITS,
     Finder,
     Span,
@@ -299,5 +299,5 @@ FINDERS = (
         _find_spelled,
         gate=rf"(?:^|[^\pL])(?:(?i:{_FIGURE_NAMES}){_APART}{_PART}{_APART}{_PART}|{_PART}{_APART}{_PART}{_APART}(?i:{_FIGURE_NAMES}))",
     ),
-    Finder(_find_spelled_in_cjk, gate=remove_lookaround(_SPELLED_IN_CJK), precondition=ASIAN_LETTER),
+    Finder(_find_spelled_in_cjk, gate=remove_lookaround(_SPELLED_IN_CJK), precondition=OTHER_LETTER),
 )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from vivant.build.mimic.ingestion.contact_patterns import (
-    ASIAN_LETTER,
     CAPITAL,
     DIGIT,
-    TWO_DIGITS,
+    OTHER_LETTER,
     make_finder,
 )
 from vivant.build.mimic.ingestion.word_lists import join_words
@@ -62,7 +61,7 @@ _SCHOOL_EN = (
     r"|elementary(?: school)?|primary(?: school)?|school|academy|college|university)"
 )
 _AT_SCHOOL_EN = (
-    r"(?:i |and |we |im |i'm |i’m )?(?:go to|goes to|going to|attend|attending|study at|studying at|student at"
+    r"(?:go to|goes to|going to|attend|attending|study at|studying at|student at"
     r"|grader? at|"
     r"freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
 )
@@ -74,7 +73,7 @@ FINDERS = (
         gate=f"(?i:{_NEAR_BIRTH})",
         precondition=DIGIT,
     ),
-    make_finder(_FULL_DATE, _is_birthday, gate=f"(?i:{_NEAR_BIRTH})", precondition=TWO_DIGITS),
+    make_finder(_FULL_DATE, _is_birthday, gate=f"(?i:{_NEAR_BIRTH})", precondition=DIGIT),
     make_finder(
         rf"{_AT_SCHOOL_EN}\s+(?:the\s+)?{_NAMES}{_SCHOOL_EN}(?!\w)"
         rf"|{_AT_SCHOOL_EN}\s+(?:the\s+)?(?:[a-z][\w'’\-]+\s+){{1,3}}(?:junior high|high school|middle school"
@@ -84,7 +83,7 @@ FINDERS = (
                 r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I
             )
         ),
-        gate=rf"(?i:{_SCHOOL_EN})(?:\W|$)",
+        gate=rf"(?i:{_AT_SCHOOL_EN})\s.*\s(?i:{_SCHOOL_EN})(?:\W|$)",
     ),
     make_finder(
         rf"(?:gehe (?:aufs?|in|zur?)|bin (?:schüler(?:in)?|in der \w+ klasse) (?:am?|an der|auf|der|des|vom))\s+"
@@ -110,19 +109,19 @@ FINDERS = (
             and not re.match(r"[这那哪某每所个的]", match.group())
         ),
         gate=r"(?:小学|中学|高中|大学|学校|附中|附小|[一二三四五六七八九十]中)(?:上|读|念|的?学生|[初高大一二三四五六\d]|$|[，。,.!])",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
     make_finder(
         rf"(?<!{_HANZI})(?!全国|公立|私立|女子|男子|日本|地元|母校)[\u4e00-\u9fffヶ]{{2,7}}?"
         r"(?:小学校?|中学校?|高校|高等学校|大学|中等部|高等部|高専|[小中高](?=[にの\d]))"
         r"(?=に通|へ通|に行って|の?\d年|の[一二三]年|の生徒|の学生|在学|の?[\u30a0-\u30ff\u4e00-\u9fff]{1,4}部|出身|卒|です|だよ)",
         gate=r"(?:[小中高]学?校?|大学|等学校|等部|高専)(?:[にへ]通|に行|の?\d年|の[一二三]年|の生徒|の学生|在学|の?\S{1,4}部|出身|卒|です|だよ)",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
     make_finder(
         r"[가-힣]{1,8}(?:초등학교|중학교|고등학교|대학교|여중|여고|남중|남고|외고|예고|과학고|체고|공고)"
         r"(?=에?\s*(?:다녀|다니|다님|다닙|재학|학생|\d학년|출신|졸업)|\s?[가-힣]{1,3}부\s|(?<=학교)(?:입니다|이에요))",
         gate=r"(?:학교|여중|여고|남중|남고|외고|예고|학고|체고|공고)에?\s*(?:다녀|다니|다님|다닙|재학|학생|\d학년|출신|졸업|[가-힣]{1,3}부|입니다|이에요)",
-        precondition=ASIAN_LETTER,
+        precondition=OTHER_LETTER,
     ),
 )

@@ -9,7 +9,7 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, LETTERS, TWO_DIGITS, make_finder
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, DIGIT, LETTERS, make_finder
 from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
 
 _AT_WORDS = join_words("at_words")
@@ -104,6 +104,7 @@ _MAILS = (
         r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
         _is_email,
         gate=r"[\w+%\-.]@[\w\-]|:\S+@\w",
+        common=True,
         precondition="@",
     ),
     make_finder(
@@ -181,6 +182,7 @@ _LINKS = (
         rf"(?P<path>[:/?]{_REST}*)?",
         _is_address,
         gate=r"\w\.\pL\pL",
+        common=True,
     ),
     make_finder(
         rf"(?<![\w.@\-])[\w\-]{{1,20}}(?: ?[.,·] ?| )(?P<ending>{_WITH_PATH})\s?/\s?(?=[+@]?[{ASCII}])(?:{_REST}+)",
@@ -215,13 +217,13 @@ _LINKS = (
     make_finder(
         rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
         rf"(?![{ASCII}.]\w|[{ASCII}])(?::\d+)?(?:/{_REST}*)?",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
         gate=r"(?:\d\.\d+){2}|(?:\d\.){3}",
     ),
     make_finder(
         rf"(?<![{ASCII}:])(?:(?:[0-9a-f]{{1,4}}:){{5,7}}[0-9a-f]{{1,4}}|(?:[0-9a-f]{{1,4}}:){{2,6}}"
         rf"(?::[0-9a-f]{{1,4}}){{1,5}}|[0-9a-f]{{1,4}}:(?::[0-9a-f]{{1,4}}){{3,6}})(?![{ASCII}:])",
-        precondition=TWO_DIGITS,
+        precondition=DIGIT,
         gate=r"(?i:[0-9a-f]:[0-9a-f:]{4})",
     ),
 )

@@ -25,13 +25,19 @@ from vivant.core.errors import UsageError
 
 _LANGUAGES = ("en", "de", "es", "ru")
 _REPEATED = re.compile(r"(.)\1{2,}")
+_COMMON = 200
+"""So often does a common word stand in the texts that the dictionary was counted in."""
 _ENDINGS = ("'s", "’s", "s", "n't")
 
 
 @cache
 def _read_lists() -> dict[str, str]:
     content = (files("vivant.build.mimic.ingestion") / "word_lists.yaml").read_text(encoding="utf-8")
-    return msgspec.yaml.decode(content, type=dict[str, str])
+    lists = msgspec.yaml.decode(content, type=dict[str, str])
+    lists["services"] += " " + unicodedata.normalize(
+        "NFKC", lists["services"]
+    )  # single Korean letters are folded
+    return lists
 
 
 def read_words(*names: str) -> list[str]:
@@ -53,13 +59,18 @@ def _find_package(name: str, purpose: str) -> Traversable:
 
 
 @cache
-def _load_dictionary() -> NDArray[np.int64]:
+def _load_dictionary() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The words of all languages, and those that English texts use often."""
     folder = _find_package("spellchecker", "Handles are told from words") / "resources"
-    hashes = [_hash_words(read_words("slang"))]
+    slang = read_words("slang")
+    hashes, common = [_hash_words(slang)], slang
     for language in _LANGUAGES:
         content = gzip.decompress((folder / f"{language}.json.gz").read_bytes())
-        hashes.append(_hash_words(msgspec.json.decode(content, type=dict[str, int])))
-    return np.unique(np.concatenate(hashes))
+        counts = msgspec.json.decode(content, type=dict[str, int])
+        hashes.append(_hash_words(counts))
+        if language == "en":
+            common += [word for word, count in counts.items() if count >= _COMMON]
+    return np.unique(np.concatenate(hashes)), np.sort(_hash_words(common))
 
 
 class _Person(Struct, frozen=True):
@@ -124,7 +135,13 @@ def _is_in(words: NDArray[np.int64], word: str) -> bool:
 
 @lru_cache(10_000)
 def _is_listed(word: str) -> bool:
-    return _is_in(_load_dictionary(), word)
+    return _is_in(_load_dictionary()[0], word)
+
+
+@lru_cache(10_000)
+def is_common_word(word: str) -> bool:
+    """Whether English texts often use a word in lower case; dictionaries also have words that nobody knows."""
+    return _is_in(_load_dictionary()[1], word)
 
 
 @lru_cache(10_000)
