@@ -156,6 +156,18 @@ def test_a_broken_checkpoint_is_named_and_the_others_go_on(training: Path) -> No
     assert "checkpoint-20" in result.stderr
 
 
+def test_a_checkpoint_without_a_step_is_not_the_first_of_the_curve(training: Path) -> None:
+    _checkpoint(training / "checkpoints", 300, 7)
+    (training / "checkpoints" / "checkpoint-300").rename(training / "checkpoints" / "final")
+    result = vivant("watch", "checkpoints", "mine.jsonl", *COMMAND, "--once", cwd=training)
+    assert result.returncode == 0, result.stderr
+    assert "final: jsonl/mine/accuracy 70.0" in result.stderr
+    folder = training / "runs" / "watch-checkpoints"
+    with (folder / "curve.csv").open() as file:
+        assert [row["step"] for row in csv.DictReader(file)] == ["20", "100"]
+    assert (folder / "final" / "log.jsonl").is_file()
+
+
 def test_a_folder_without_checkpoints_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is no folder"):
         list_checkpoints(tmp_path / "none")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import subprocess
 import sys
@@ -23,10 +24,11 @@ from vivant.engine.retry import RetryPolicy
 from vivant.models.anthropic import Anthropic
 from vivant.models.base import ModelError, ModelOptions, TransientError
 from vivant.models.batch.anthropic import AnthropicBatches
-from vivant.models.batch.base import BatchApi
+from vivant.models.batch.base import BatchApi, HttpBatches
 from vivant.models.batch.gemini import GeminiBatches
 from vivant.models.batch.openai import OpenAIBatches
 from vivant.models.gemini import Gemini
+from vivant.models.openai import OpenAI
 from vivant.runs.directory import RunError
 from vivant.runs.log import read_log
 from vivant.runs.run import Run
@@ -468,3 +470,38 @@ def test_what_failed_in_a_batch_of_geminis_has_its_true_status(
     model = Gemini("gemini-2.5-flash", ModelOptions(base_url="http://127.0.0.1:9/v1beta"))
     reply = GeminiBatches(model)._reply({"key": "a", "error": error})
     assert reply.status == status and words in reply.error
+
+
+OLDER: dict[str, tuple[Callable[[], HttpBatches], dict[str, Any], dict[str, Any], str]] = {
+    "openai": (
+        lambda: OpenAIBatches(OpenAI("gpt-4o", ModelOptions(base_url="http://127.0.0.1:9/v1"))),
+        {"data": [{"id": "new"}], "has_more": True, "last_id": "new"},
+        {"data": [{"id": "old", "metadata": {"vivant": "mine"}}], "has_more": False},
+        "&after=new",
+    ),
+    "anthropic": (
+        lambda: AnthropicBatches(Anthropic("claude", ModelOptions(base_url="http://127.0.0.1:9/v1"))),
+        {"data": [], "has_more": True, "last_id": "new"},
+        {"data": [{"id": "old", "request_counts": {"processing": 2}, "created_at": "2026-01-01T00:00:00Z"}]},
+        "&after_id=new",
+    ),
+    "gemini": (
+        lambda: GeminiBatches(Gemini("gemini", ModelOptions(base_url="http://127.0.0.1:9/v1beta"))),
+        {"operations": [{"name": "new"}], "nextPageToken": "t"},
+        {"operations": [{"name": "old", "metadata": {"displayName": "mine"}}]},
+        "&pageToken=t",
+    ),
+}
+
+
+@pytest.mark.parametrize("provider", OLDER)
+def test_a_batch_is_found_behind_a_hundred_newer_ones(provider: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others of the account may have handed over many since; one that is not found is paid twice."""
+    make, first, second, query = OLDER[provider]
+    batches = make()
+
+    async def get(path: str) -> dict[str, Any]:
+        return second if path.endswith(query) else first
+
+    monkeypatch.setattr(batches._client, "get", get)
+    assert asyncio.run(batches.find("mine", 0.0, 2)) == ["old"]

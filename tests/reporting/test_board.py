@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,9 +15,16 @@ from tests.support.board_kit import claim_more, make_run, run_command, submit
 from tests.support.pages import parse_page, read_words
 from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.core.types import Reply
+from vivant.engine.evaluation import evaluate
 from vivant.reporting.board.checking import check_submission
-from vivant.reporting.board.entries import BoardConfig, gather_sources, list_entries
-from vivant.reporting.board.site import write_board
+from vivant.reporting.board.entries import (
+    BoardConfig,
+    BoardEntry,
+    BoardSource,
+    gather_sources,
+    list_entries,
+)
+from vivant.reporting.board.site import BoardTask, build_sections, write_board
 from vivant.reporting.board.submission import Submission, write_submission
 from vivant.runs.run import Run
 
@@ -250,3 +258,30 @@ def test_the_repository_of_a_new_board_is_ready_to_push(tmp_path: Path) -> None:
     assert run_command("board", "check", str(folder), "--board", str(board)).exit_code == 0
     again = run_command("board", "new", str(tmp_path / "ours"))
     assert again.exit_code == 1 and "exists already" in again.stderr
+
+
+def list_lines(sources: Sequence[BoardSource], config: BoardConfig) -> Iterator[tuple[BoardTask, BoardEntry]]:
+    """Every cell of the overviews with the task whose column it stands in."""
+    for section in build_sections(sources, list_entries(sources, config)):
+        for _, cells in section.lines:
+            yield from ((task, cell) for task, cell in zip(section.tasks, cells, strict=True) if cell)
+
+
+def test_tasks_whose_names_have_the_same_letters_in_an_address_keep_their_scores(tmp_path: Path) -> None:
+    tasks = ("jsonl/猫", "jsonl/犬")
+    run = make_run(tmp_path / "runs" / "a", 40, "a", tasks=tasks)
+    config = BoardConfig(editions={task: {data: "v1"} for task, data in run.manifest.settings.data.items()})
+    sources, _ = gather_sources([tmp_path / "runs"], None, config)
+    cells = list(list_lines(sources, config))
+    assert sorted(task.task for task, _ in cells) == sorted(tasks)
+    assert all(task.task == cell.task for task, cell in cells)
+
+
+def test_scores_on_other_questions_of_an_edition_stand_in_columns_of_their_own(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        evaluate("mmrv", "first", data="mini", limit=4, seed=seed, out=str(tmp_path / "runs" / f"{seed}"))
+    sources, _ = gather_sources([tmp_path / "runs"])
+    cells = list(list_lines(sources, BoardConfig()))
+    assert len(cells) == 2
+    assert all(cell in task.entries for task, cell in cells)
+    assert len({task.anchor for task, _ in cells}) == 2

@@ -281,6 +281,23 @@ def test_who_is_taken_back_after_the_visit_ended_blocks_no_place(tmp_path: Path)
         assert store.progress(names).finished == 3
 
 
+@pytest.mark.parametrize("ending", ["withdrawn", "timed_out"])
+def test_a_page_that_comes_after_the_visit_ended_in_another_window_takes_no_places(
+    tmp_path: Path, ending: str
+) -> None:
+    loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
+    names = [item.id for item in loaded.items]
+    with open_served_store(loaded) as store:
+        person, _ = enter(store, loaded)
+        end = withdraw(store, person) if ending == "withdrawn" else end_session(store, person, "timed_out")
+        store.database.write(end)
+        count = store.database.write(
+            lambda c: assign.assign_items(c, store.clock(), person, loaded.study, loaded.items)
+        )
+        assert count == 0
+        assert store.progress(names).open == 3
+
+
 def test_two_holders_of_a_place_are_refused_by_the_database(tmp_path: Path) -> None:
     from sqlalchemy import exc, insert
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, get_args
 
@@ -120,6 +121,35 @@ def test_typing_during_an_outage_loses_nothing(browser: Browser, live: Any) -> N
     person.page.locator("#next").click()
     expect(person.page.get_by_role("radio")).not_to_have_count(0)
     person.close()
+
+
+def test_what_waits_for_one_study_is_not_handed_to_another_of_the_host(
+    browser: Browser, tmp_path: Path
+) -> None:
+    studies = {
+        root: tiny_study(tmp_path / root.strip("/"), "free-then-mcq", watch_whole=False)
+        for root in ("/a", "/b")
+    }
+    with ExitStack() as opened:
+        stores = {root: opened.enter_context(open_served_store(study)) for root, study in studies.items()}
+        apps = {root: build_app(studies[root], store, root=root) for root, store in stores.items()}
+
+        async def serve_both(scope: Any, receive: Any, send: Any) -> None:
+            await apps[scope.get("path", "/a")[:2] or "/a"](scope, receive, send)
+
+        address = opened.enter_context(a_thread(serve_both))
+        person = Visitor(browser, f"{address}/a", invite(stores["/a"], 1)[0])
+        person.prepare()
+        person.page.route("**/study/save", lambda route: route.abort())
+        person.page.locator("textarea").press_sequentially("peeling")
+        expect(person.page.locator("#state")).to_contain_text("Not saved yet")
+        person._link = f"{address}/b/join/{invite(stores['/b'], 1)[0]}"
+        person.come_back()
+        person.prepare()
+        person.page.goto(f"{address}/a/study")
+        expect(person.page.locator("#state")).to_have_text("Saved")
+        assert [judgement.answer for judgement in stores["/a"].judgements()] == ["peeling"]
+        person.close()
 
 
 def test_what_waits_in_one_tab_is_not_taken_for_saved_by_another(browser: Browser, live: Any) -> None:

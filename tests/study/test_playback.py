@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
+import av
+import numpy as np
 import pytest
 
-from tests.support.media_kit import make_video
+from tests.support.media_kit import full_decode, make_video, set_matrix
 from tests.support.study_kit import tiny_study
 from vivant.study.check import check_study
 from vivant.study.make import StudySpec, make_study
@@ -42,6 +45,33 @@ def test_a_converted_video_plays_and_keeps_its_times_and_sound(tmp_path: Path) -
     before, after = (read_playback_facts(str(tmp_path / name)) for name in ("a.mp4", "b.mp4"))
     assert (after.video, after.pixels, after.audio) == ("h264", "yuv420p", "aac")
     assert after.seconds == pytest.approx(before.seconds, abs=0.1)
+
+
+@pytest.mark.parametrize("matrix", [(0, 1, -1, 0), (0, -1, 1, 0), (-1, 0, 0, -1), (1, 0, 0, 1)])
+def test_a_converted_video_is_shown_the_way_up_that_it_was(tmp_path: Path, matrix: tuple[int, ...]) -> None:
+    """As phones write it, which turn no pictures but say how they are to be shown."""
+    source = make_video(tmp_path / "a.mp4", 6, size=(96, 64), codec="mpeg4", options={})
+    set_matrix(source, *matrix)
+    transcode_video(source, tmp_path / "b.mp4")
+    before, after = full_decode(source), full_decode(tmp_path / "b.mp4")
+    assert len(before) == len(after) == 6
+    for first, second in zip(before, after, strict=True):
+        assert first.shape == second.shape
+        assert np.abs(first.astype(int) - second).mean() < 6
+
+
+def test_a_converted_video_keeps_the_shape_of_its_pixels(tmp_path: Path) -> None:
+    with av.open(str(tmp_path / "a.mp4"), "w") as writer:
+        stream = writer.add_stream("mpeg4", rate=30)
+        stream.width, stream.height, stream.pix_fmt = 96, 64, "yuv420p"
+        stream.codec_context.sample_aspect_ratio = Fraction(4, 3)
+        for _ in range(3):
+            frame = av.VideoFrame.from_ndarray(np.zeros((64, 96, 3), np.uint8), format="rgb24")
+            writer.mux(stream.encode(frame))
+        writer.mux(stream.encode(None))
+    transcode_video(tmp_path / "a.mp4", tmp_path / "b.mp4")
+    with av.open(str(tmp_path / "b.mp4")) as copy:
+        assert copy.streams.video[0].sample_aspect_ratio == Fraction(4, 3)
 
 
 def test_a_study_of_videos_that_browsers_do_not_play(tmp_path: Path) -> None:

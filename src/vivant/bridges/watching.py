@@ -29,6 +29,7 @@ from vivant.runs.run import Run
 logger = logging.getLogger("vivant")
 _MARKS = ("config.json", "vivant-onnx.json", "adapter_config.json")
 PLACE = "{}"
+_NO_STEP = 2**62
 
 
 class Checkpoint(Struct, frozen=True, order=True):
@@ -59,7 +60,7 @@ def list_checkpoints(folder: Path) -> list[Checkpoint]:
 
 def _order(name: str) -> int:
     step = find_step(name)
-    return step if step is not None else 2**62
+    return step if step is not None else _NO_STEP
 
 
 def fill_checkpoint(options: RunOptions, checkpoint: Checkpoint, out: Path) -> RunOptions:
@@ -121,20 +122,26 @@ def watch(
         raise UsageError("Name what to evaluate the checkpoints on, e.g. vivant watch CHECKPOINTS mime")
     check_questions(options)  # a mistake in them is found now, not when the first checkpoint is written
     points: dict[str, ScorePoint] = {}
-    failed: set[str] = set()
+    apart: set[str] = set()
     tracked = _TrackedPoints(out)
     for checkpoint in _wait_for_checkpoints(
-        folder, interval, once, lambda c: c.path in points or c.path in failed
+        folder, interval, once, lambda c: c.path in points or c.path in apart
     ):
         try:
-            run = _evaluate(fill_checkpoint(options, checkpoint, out))
-            point = make_point(run, None if checkpoint.step >= 2**62 else checkpoint.step)
+            point = make_point(_evaluate(fill_checkpoint(options, checkpoint, out)), checkpoint.step)
         except Exception as error:  # a checkpoint's own code may raise anything; a long watch outlives it
             if once and not points and len(list_checkpoints(folder)) == 1:
                 raise
             reason = str(error) if isinstance(error, VivantError) else f"{type(error).__name__}: {error}"
             logger.warning("%s: %s. The watch goes on without it.", checkpoint.name, reason)
-            failed.add(checkpoint.path)
+            apart.add(checkpoint.path)
+            continue
+        if checkpoint.step == _NO_STEP:
+            scores = ", ".join(f"{name} {value:.1f}" for name, value in point.values.items())
+            logger.warning(
+                "%s: %s. Its name has no step, so it is not on the curve.", checkpoint.name, scores
+            )
+            apart.add(checkpoint.path)
             continue
         points[checkpoint.path] = point
         ordered = sorted(points.values(), key=lambda p: p.step)

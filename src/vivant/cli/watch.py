@@ -61,7 +61,7 @@ def watch(
         say(f"Stopped. Run the same command to go on. Curve: {out / 'curve.svg'}")
         return
     if not points:
-        raise UsageError(f"{folder} holds no checkpoint that could be evaluated")
+        raise UsageError(f"{folder} holds no checkpoint with a step that could be evaluated")
     say(f"Curve: {out / 'curve.svg'}    runs: {out}")
 
 

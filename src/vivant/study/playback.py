@@ -89,33 +89,61 @@ def transcode_video(source: Path, target: Path) -> None:
     import av
 
     try:
+        turned, exchanged = _read_orientation(source)
         with atomic_path(target) as temporary:
             options = {"movflags": "faststart"}
             with (
                 av.open(str(source)) as reader,
                 av.open(str(temporary), "w", "mp4", options=options) as writer,
             ):
-                _copy_streams(reader, writer)
+                _copy_streams(reader, writer, turned=turned, exchanged=exchanged)
     except (av.FFmpegError, ValueError) as error:
         raise MediaError(f"{source} cannot be converted: {error}") from error
 
 
-def _copy_streams(reader: Any, writer: Any) -> None:
+def _read_orientation(path: Path) -> tuple[bool, bool]:
+    """Whether a video's pictures are to be turned before they are shown, and whether that exchanges their sides."""
+    import av
+
+    from vivant.media.scan import frame_orientation
+
+    with av.open(str(path)) as reader:
+        orientation = next(map(frame_orientation, reader.decode(video=0)), (False, False, False))
+    return any(orientation), orientation[0]
+
+
+def _copy_streams(reader: Any, writer: Any, *, turned: bool, exchanged: bool) -> None:
+    from vivant.media.encoding import FrameEncoder
+
     source = reader.streams.video[0]
     sound = next(iter(reader.streams.audio), None)
+    width, height = (source.height, source.width) if exchanged else (source.width, source.height)
     video = writer.add_stream("libx264", rate=Fraction(source.average_rate or 30), options={"crf": "18"})
     # H.264 with colour at half size needs even sides.
-    video.width, video.height, video.pix_fmt = source.width // 2 * 2, source.height // 2 * 2, "yuv420p"
+    video.width, video.height, video.pix_fmt = width // 2 * 2, height // 2 * 2, "yuv420p"
     video.time_base = video.codec_context.time_base = source.time_base
+    if aspect := source.sample_aspect_ratio:
+        video.codec_context.sample_aspect_ratio = 1 / aspect if exchanged else aspect
     audio = writer.add_stream("aac", rate=sound.rate) if sound else None
+    encoder = FrameEncoder()
     for packet in reader.demux([stream for stream in (source, sound) if stream is not None]):
         for frame in packet.decode():
             if packet.stream is source:
-                frame = frame.reformat(video.width, video.height, "yuv420p")
-                frame.pict_type = 0
-                writer.mux(video.encode(frame))
+                # A phone held upright writes turned pictures, and says so in the file; the copy has them upright.
+                upright = _turn_frame(frame, encoder) if turned else frame
+                upright = upright.reformat(video.width, video.height, "yuv420p")
+                upright.pict_type = 0
+                writer.mux(video.encode(upright))
             elif audio is not None:
                 writer.mux(audio.encode(frame))
     for stream in (video, audio):
         if stream is not None:
             writer.mux(stream.encode(None))
+
+
+def _turn_frame(frame: Any, encoder: Any) -> Any:
+    import av
+
+    turned = av.VideoFrame.from_ndarray(encoder.pixels(frame), format="rgb24")
+    turned.pts, turned.time_base = frame.pts, frame.time_base
+    return turned

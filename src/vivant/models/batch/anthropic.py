@@ -9,7 +9,14 @@ import msgspec
 
 from vivant.core.types import Reply, Request
 from vivant.models.anthropic import read_message
-from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
+from vivant.models.batch.base import (
+    BatchState,
+    HttpBatches,
+    failed_reply,
+    fetch_json_lines,
+    list_pages,
+    read_reply,
+)
 from vivant.models.server_errors import read_error_status
 
 if TYPE_CHECKING:
@@ -35,10 +42,13 @@ class AnthropicBatches(HttpBatches):
 
     async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
         # Batches have no names here: those of the right time and size are looked into when they have ended.
-        answer = await self._client.get("/messages/batches?limit=100")
+        batches = await list_pages(
+            self._client, "/messages/batches?limit=100", "data",
+            lambda answer: f"&after_id={answer['last_id']}" if answer.get("has_more") else "",
+        )  # fmt: skip
         return [
             batch["id"]
-            for batch in answer["data"]
+            for batch in batches
             if sum((batch.get("request_counts") or {}).values()) == count
             and datetime.fromisoformat(batch["created_at"]).timestamp() >= since - _CLOCKS
         ]

@@ -17,6 +17,7 @@ from vivant.models.reply_json import parse_json
 from vivant.models.server_errors import RequestRefusedError, classify_error, excerpt
 
 logger = logging.getLogger("vivant")
+_MOST_PAGES = 50
 
 
 class BatchState(Struct, frozen=True):
@@ -91,6 +92,28 @@ def read_reply(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Re
         return reader(body, where)
     except (TransientError, ModelError) as error:
         return Reply(status="error", error=str(error))
+
+
+async def list_pages(
+    client: HttpClient, path: str, field: str, next_page: Callable[[dict[str, Any]], str]
+) -> list[dict[str, Any]]:
+    """The entries of a list that comes in pages, newest first.
+
+    Args:
+        client: asks for them.
+        path: of the first page, with a query.
+        field: in which an answer holds its entries.
+        next_page: what the query for the page after an answer adds; empty after the last.
+    """
+    entries: list[dict[str, Any]] = []
+    more = ""
+    for _ in range(_MOST_PAGES):
+        answer = await client.get(f"{path}{more}")
+        entries += answer.get(field) or []
+        more = next_page(answer)
+        if not more:
+            break
+    return entries
 
 
 async def fetch_json_lines(client: HttpClient, path: str) -> list[dict[str, Any]]:

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from vivant.core.types import Reply, Request
-from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
+from vivant.models.batch.base import (
+    BatchState,
+    HttpBatches,
+    failed_reply,
+    fetch_json_lines,
+    list_pages,
+    read_reply,
+)
 from vivant.models.gemini import read_response
 
 if TYPE_CHECKING:
@@ -39,8 +46,10 @@ class GeminiBatches(HttpBatches):
         return str(answer["name"])
 
     async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
-        answer = await self._client.get("/batches?pageSize=100")
-        batches = answer.get("operations") or []
+        batches = await list_pages(
+            self._client, "/batches?pageSize=100", "operations",
+            lambda answer: f"&pageToken={answer['nextPageToken']}" if answer.get("nextPageToken") else "",
+        )  # fmt: skip
         return [b["name"] for b in batches if (b.get("metadata") or {}).get("displayName") == name]
 
     async def state(self, batch: str) -> BatchState:

@@ -8,7 +8,14 @@ from uuid import uuid4
 import msgspec
 
 from vivant.core.types import Reply, Request
-from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
+from vivant.models.batch.base import (
+    BatchState,
+    HttpBatches,
+    failed_reply,
+    fetch_json_lines,
+    list_pages,
+    read_reply,
+)
 
 if TYPE_CHECKING:
     from vivant.models.openai import OpenAI
@@ -41,8 +48,11 @@ class OpenAIBatches(HttpBatches):
         return str(answer["id"])
 
     async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
-        answer = await self._client.get("/batches?limit=100")
-        return [b["id"] for b in answer["data"] if (b.get("metadata") or {}).get("vivant") == name]
+        batches = await list_pages(
+            self._client, "/batches?limit=100", "data",
+            lambda answer: f"&after={answer['last_id']}" if answer.get("has_more") else "",
+        )  # fmt: skip
+        return [b["id"] for b in batches if (b.get("metadata") or {}).get("vivant") == name]
 
     async def state(self, batch: str) -> BatchState:
         info = await self._client.get(f"/batches/{batch}")

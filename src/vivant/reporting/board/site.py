@@ -43,12 +43,9 @@ class BoardTask(Struct, frozen=True, kw_only=True):
     protocol: str
     chance: float | None
     entries: tuple[BoardEntry, ...]
+    anchor: str
+    """Its place on the page; no other table has it."""
     scale: float = 100.0
-
-    @property
-    def anchor(self) -> str:
-        """Its place on the page."""
-        return slugify(self.task, self.edition, self.protocol)
 
     def to_percent(self, value: float | None) -> float:
         """A value as a share of the scale, in percent, for drawing."""
@@ -62,12 +59,9 @@ class BoardSection(Struct, frozen=True, kw_only=True):
     title: str
     edition: str
     protocol: str
+    anchor: str
+    """Its place on the page; nothing else has it."""
     tasks: tuple[BoardTask, ...]
-
-    @property
-    def anchor(self) -> str:
-        """Its place on the page."""
-        return slugify(self.name, self.edition, self.protocol)
 
     @property
     def lines(self) -> list[tuple[BoardEntry, list[BoardEntry | None]]]:
@@ -152,6 +146,14 @@ def build_sections(sources: Sequence[BoardSource], entries: Sequence[BoardEntry]
         group.setdefault(comparison_key(entry), []).append(entry)
     columns = _lay_out(sources)
     sections = []
+    anchors: set[str] = set()
+
+    def name_anchor(*words: str) -> str:
+        # Names may differ in letters that an address has not, and parts of an edition in nothing but their questions.
+        anchor = slugify(*words, taken=anchors)
+        anchors.add(anchor)
+        return anchor
+
     for (name, edition, protocol), tasks in groups.items():
         benchmark = columns[name]
         order = {column.task: column for column in benchmark.tasks}
@@ -162,6 +164,7 @@ def build_sections(sources: Sequence[BoardSource], entries: Sequence[BoardEntry]
                 title=benchmark.title,
                 edition=edition,
                 protocol=protocol,
+                anchor=name_anchor(name, edition, protocol),
                 tasks=tuple(
                     BoardTask(
                         task=own[0].task,
@@ -172,6 +175,7 @@ def build_sections(sources: Sequence[BoardSource], entries: Sequence[BoardEntry]
                         chance=next((entry.chance for entry in own if entry.chance is not None), None),
                         scale=order[own[0].task].scale,
                         entries=tuple(own),
+                        anchor=name_anchor(own[0].task, own[0].edition, protocol),
                     )
                     for own in sorted(tasks.values(), key=lambda own: places.index(own[0].task))
                 ),

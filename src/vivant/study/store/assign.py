@@ -80,6 +80,8 @@ _TAKEN = Statement(select(assignments.c.item, func.count()).where(*_COUNTED).gro
 _SLOTS = Statement(select(assignments.c.slot).where(assignments.c.item == bindparam("item_id"), *_COUNTED))
 
 
+_OVER = ("finished", "ended", "withdrawn")
+"""States in which nobody goes on, so that nobody would release a place either."""
 Places = NDArray[np.int64]
 """Places of each item, in the pool's order."""
 
@@ -208,7 +210,7 @@ def assign_items(
     changed += reclaim(connection, participant)
     person = _PERSON.first(connection, participant_id=participant)
     assert person is not None
-    annotator, excluded, _ = person
+    annotator, excluded, state = person
     rows = _MET.rows(connection, participant_id=participant)
     prepared = prepare_items(study, items)
     by_id, pool = prepared.by_id, prepared.pool
@@ -216,7 +218,8 @@ def assign_items(
     assigned = sum(not check and (holds or finished is not None) for _, _, check, holds, finished in rows)
     position = max((position for _, position, *_ in rows), default=-1) + 1
     needed = max(0, study.items_per_participant - assigned)
-    if needed and not excluded:
+    # Their visit may have ended, in another window, since the page was asked for.
+    if needed and not excluded and state not in _OVER:
         target = int(get_setting(connection, "target") or study.judgements_per_item)
         disputed = _find_disputed(connection, study, target) if study.adaptive else {}
         if changed or prepared.counted_at != before:
@@ -268,7 +271,7 @@ def reclaim(connection: Connection, participant: int) -> int:
     count = 0
     if person is None or person[1]:
         return 0
-    over = person[2] in ("finished", "ended", "withdrawn")
+    over = person[2] in _OVER
     for assignment, item, check, finished in _LOST.rows(connection, participant_id=participant):
         if over and finished is None:
             continue

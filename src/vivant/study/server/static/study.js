@@ -2,7 +2,8 @@
 "use strict";
 
 const form = document.getElementById("item");
-const STORE = "vivant-study:";
+// Studies on one host share its storage; each delivers what is its own.
+const STORE = `vivant-study:${new URL("..", document.currentScript.src).pathname}:`;
 const SAVE = new URL("../study/save", document.currentScript.src);
 const STILL = 10000;
 // Milliseconds after which a video that should move and does not is stuck.
