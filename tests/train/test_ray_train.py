@@ -39,9 +39,12 @@ def read_losses(out: Path) -> list[float]:
 def describe_failure(ended: subprocess.CompletedProcess[str], logs: Path) -> str:
     """What the driver printed, and what Ray's processes wrote: how a worker died stands in its own log alone."""
     parts = [f"exit code {ended.returncode}", ended.stdout[-3000:], ended.stderr[-3000:]]
-    for file in sorted(logs.glob("ray/session_2*/logs/worker-*")):
+    for file in sorted(logs.glob("ray/session_2*/logs/*worker-*")):
         text = file.read_text(errors="replace")
-        if "RayTrainWorker" in text or "Fatal Python error" in text or "SIG" in text:
+        crash = min((at for at in map(text.find, ("*** SIG", "Fatal Python error")) if at >= 0), default=None)
+        if crash is not None:
+            parts.append(f"── {file.name}, from its crash on ──\n{text[crash : crash + 3000]}")
+        elif "RayTrainWorker" in text and file.name.startswith("worker-"):
             parts.append(f"── {file.name} ──\n{text[-3000:]}")
     for file in sorted(logs.glob("ray/session_2*/logs/raylet.out")):
         lines = [line for line in file.read_text(errors="replace").splitlines() if "graceful=false" in line]
