@@ -86,6 +86,23 @@ def test_a_changed_scorer_scores_a_run_again(folder: Path) -> None:
     assert values == [0.0] * 8
 
 
+def test_a_run_is_not_resumed_in_other_words(folder: Path) -> None:
+    assert run(folder, method(WORDED), "first") == 0.0
+    log = folder / "run" / "log.jsonl"
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:3]))
+    kept = log.read_bytes()
+    with pytest.raises(VivantError, match=r"asked 'toy-bench/mcq/\d' in other words.*choose another --out"):
+        run(folder, method(WORDED.replace("Which?", "Which one?")), "first")
+    assert log.read_bytes() == kept
+    assert run(folder, method(WORDED), "first") == 0.0
+    assert len(log.read_text().splitlines()) == 8
+
+
+WORDED = """
+def prompt(self, sample, context):
+    lines = [f"{option.name}. {option.text}" for option in sample.options]
+    return Prompt(messages=(user_message(sample.question, "Which?", *lines),), options=sample.options)
+"""
 NEVER = """
 def score(self, items, settings):
     return [Score(key=record.key, task=record.task, id=record.id, value=0.0) for _, record in items]

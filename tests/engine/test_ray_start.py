@@ -10,10 +10,13 @@ from types import SimpleNamespace
 import pytest
 
 from vivant.core.errors import UsageError
+from vivant.core.types import Job
 from vivant.engine import ray_executor
+from vivant.engine.executor import ExecutorStoppedError, PreparedRequest, RequestKey
 from vivant.engine.options import RunOptions
 from vivant.engine.ray_connection import connect
-from vivant.engine.ray_executor import RayExecutor
+from vivant.engine.ray_executor import RayExecutor, _RemoteRequest
+from vivant.engine.tokens import RequestSize
 from vivant.models.base import ModelError
 from vivant.models.registry import create
 
@@ -68,6 +71,30 @@ def test_the_wait_for_workers_that_start_has_the_limit_that_the_user_set(
 def test_without_any_node_a_run_does_not_wait_long(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match="no node has been there"):
         wait(monkeypatch, starting=0, timeout=600)
+
+
+@pytest.mark.parametrize("starting", [0, 1])
+def test_a_run_that_is_stopped_waits_for_no_node(monkeypatch: pytest.MonkeyPatch, starting: int) -> None:
+    """Neither for one to come back nor for one that starts, whatever waits: a sample to prepare, one to send."""
+    monkeypatch.setattr(ray_executor, "_NO_NODE_SECONDS", 60)
+    options = RunOptions(selectors=("mime",), model="first", executor="ray", start_timeout=60)
+
+    async def main() -> None:
+        executor = RayExecutor(create("first"), options)
+        executor._starting = {str(n): asyncio.create_task(asyncio.sleep(60)) for n in range(starting)}
+        job = Job(key="t/1", task="t", id="1", messages=())
+        request = PreparedRequest(job, RequestKey("", ()), RequestSize(), _RemoteRequest(job))
+        preparing = asyncio.create_task(executor.prepare(job, None))
+        sending = asyncio.create_task(executor.send(request))
+        await asyncio.sleep(0)
+        executor.set_limit(0, 0)
+        assert await asyncio.wait_for(sending, 5) is None
+        with pytest.raises(ExecutorStoppedError):
+            await asyncio.wait_for(preparing, 5)
+        for task in executor._starting.values():
+            task.cancel()
+
+    asyncio.run(main())
 
 
 def test_a_ray_that_cannot_start_is_one_line_with_a_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,9 +161,18 @@ def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path, monkeypatch
     assert hash_checkpoint(str(tmp_path)) == first
     (tmp_path / "model.safetensors").write_bytes(b"a" * 4_999_999 + b"b")
     assert hash_checkpoint(str(tmp_path)) != first
+    layers = b"a" * 2_400_000 + b"b" * 40_000  # as a LoRA that was merged leaves both ends
+    (tmp_path / "model.safetensors").write_bytes(layers.ljust(5_000_000, b"a"))
+    assert hash_checkpoint(str(tmp_path)) != first
     assert hash_checkpoint("Qwen/Qwen2.5-VL") == ""
     monkeypatch.chdir(tmp_path)
     assert hash_checkpoint("") == ""  # not the current folder
+
+
+def test_adapters_on_the_hub_are_told_apart() -> None:
+    adapters = (None, "org/lora-a", "org/lora-b")
+    made = [Transformers("org/m", ModelOptions(values={"adapter": name})) for name in adapters]
+    assert len({str(model.identity) for model in made}) == 3
 
 
 @pytest.mark.parametrize(

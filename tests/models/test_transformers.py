@@ -8,7 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -21,7 +21,11 @@ from tests.support.torchvision_ops import import_torchvision
 from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import ModelError
+from vivant.models.row_sampling import RowSampler
 from vivant.runs.run import Run
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import torch
 
 pytestmark = [
     pytest.mark.skipif(
@@ -178,7 +182,22 @@ def test_sampling_is_seeded(engine: Callable[..., Any]) -> None:
     hot = msgspec.structs.replace(request(RED, temperature=2.0, max_tokens=12), seed=5)
     assert loaded.generate([hot]) == loaded.generate([hot])
     other = msgspec.structs.replace(hot, seed=6)
-    assert loaded.generate([hot])[0].text != loaded.generate([other])[0].text
+    alone = [loaded.generate([each])[0].text for each in (hot, other)]
+    assert alone[0] != alone[1]
+    # Neither its place in a batch nor its neighbours change a reply.
+    assert [reply.text for reply in loaded.generate([other, hot, other])] == [alone[1], alone[0], alone[1]]
+
+
+def test_a_sampled_token_is_drawn_by_temperature_and_top_p() -> None:
+    logits = torch.tensor([0.5, 0.3, 0.15, 0.05]).log()
+    for top_p, expected in ((None, (0.5, 0.3, 0.15, 0.05)), (0.7, (0.625, 0.375, 0.0, 0.0))):
+        requests = [
+            Request(turns=(), seed=number, decoding=Decoding(temperature=0.5, top_p=top_p))
+            for number in range(4000)
+        ]
+        drawn = RowSampler(requests)(None, (logits / 2).expand(4000, -1)).argmax(dim=-1)
+        shares = drawn.bincount(minlength=4) / 4000
+        assert shares.tolist() == pytest.approx(expected, abs=0.03)
 
 
 def test_a_model_without_eyes_is_asked_without_pictures(engine: Callable[..., Any]) -> None:

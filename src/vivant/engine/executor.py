@@ -25,6 +25,10 @@ from vivant.models.base import Model, TransientError, make_error_reply
 from vivant.models.request_limits import OnTooLarge
 
 
+class ExecutorStoppedError(Exception):
+    """The run stops, and nobody is there who could do what was asked for."""
+
+
 class RequestKey(NamedTuple):
     """Which request a job makes, before its media are decoded."""
 
@@ -72,8 +76,8 @@ class Executor(ABC):
         return 0
 
     def set_limit(self, limit: int, cuts: int) -> None:  # noqa: B027 (nothing is queued ahead here)
-        """How many of those queued ahead may be under way, after so many cuts; at 0, `send` returns None for those that
-        are not yet."""
+        """How many of those queued ahead may be under way, after so many cuts. At 0 the run stops: `send` returns None
+        for those that are not yet, and who waits for a process to work in gets an `ExecutorStoppedError`."""
 
     @abstractmethod
     async def open(self) -> None:

@@ -21,6 +21,7 @@ from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
+from vivant.core.records import Record
 from vivant.core.stored_lines import select_values
 from vivant.core.structs import shared_fields
 from vivant.core.types import Job, Sample, Tokenizer, job_key
@@ -75,6 +76,17 @@ class Plan(Struct, frozen=True, kw_only=True):
         """One job per sample and repeat, made as it is asked for."""
         for task in self.tasks:
             yield from _jobs(task, self.settings)
+
+    def find_job(self, record: Record) -> Job | None:
+        """The job that a record of an earlier process answers; None where it is not asked here."""
+        for task in self.tasks:
+            if task.task != record.task:
+                continue
+            index = next((n for n, sample in enumerate(task.chosen) if sample.id == record.id), None)
+            if index is not None:
+                alone = msgspec.structs.replace(task, chosen=select_values(task.chosen, [index]))
+                return next((job for job in _jobs(alone, self.settings) if job.key == record.key), None)
+        return None
 
 
 def make_plan(

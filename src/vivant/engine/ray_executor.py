@@ -27,7 +27,7 @@ from vivant.core.errors import DataError, MediaError, shorten_line
 from vivant.core.types import Image, Job, Reply, Text
 from vivant.engine.byte_budget import estimate_held
 from vivant.engine.concurrency import Admission
-from vivant.engine.executor import Executor, PreparedRequest, RequestKey
+from vivant.engine.executor import Executor, ExecutorStoppedError, PreparedRequest, RequestKey
 from vivant.engine.ray_client import WorkerHandle, WorkerLostError
 from vivant.engine.ray_connection import connect, environment_to_share
 from vivant.engine.ray_shares import LimitShares
@@ -87,13 +87,13 @@ class RayExecutor(Executor):
         self._wanted: set[str] = set()
         self._without_data: set[tuple[str, str]] = set()
         self._suspect_lock = asyncio.Lock()
-        self._started_ray = False
+        self._started_ray = self._stopping = False
+        self._changed = asyncio.Event()
         self._numbers = iter(range(1 << 62))
 
     # ── the cluster ──
 
     async def open(self) -> None:
-        self._changed = asyncio.Event()
         self._started_ray = connect(self._options.address)
         try:
             self._start_missing_workers()
@@ -207,6 +207,8 @@ class RayExecutor(Executor):
         began = without = loop.time()
         next_word = began + _WORD_SECONDS
         while not self._workers:
+            if self._stopping:
+                raise ExecutorStoppedError
             if self._wanted and self._wanted <= self._failed.keys():
                 raise ModelError(f"Ray: no node can work: {next(iter(self._failed.values()))}")
             now = loop.time()
@@ -254,6 +256,9 @@ class RayExecutor(Executor):
         return limit
 
     def set_limit(self, limit: int, cuts: int) -> None:
+        if limit == 0:
+            self._stopping = True
+            self._changed.set()
         if self._shares.limit is not None:
             self._shares.set_limit(limit, cuts)
 
@@ -274,12 +279,16 @@ class RayExecutor(Executor):
                 return await self._send_once(request)
             except WorkerLostError:
                 remote.deaths += 1
+            except ExecutorStoppedError:
+                return None
         # Its worker died again, perhaps of a neighbour. Asked one at a time, those that kill none are cleared.
         async with self._suspect_lock:
             try:
                 return await self._send_once(request)
             except WorkerLostError as error:
                 return Reply(status="error", error=f"{error} ({_MAX_DEATHS} times over this sample)")
+            except ExecutorStoppedError:
+                return None
 
     async def _send_once(self, request: PreparedRequest) -> Reply | TransientError | None:
         """The outcome of one attempt. Raises WorkerLostError where the worker died meanwhile."""

@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,6 +27,7 @@ from vivant.engine.budget import Meter, RunBudget
 from vivant.engine.executor import Executor, LocalExecutor
 from vivant.engine.option_checks import stops_early
 from vivant.engine.options import RunOptions
+from vivant.engine.plan import Plan
 from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
 from vivant.engine.recording import RunOutcome
@@ -81,7 +83,12 @@ def run_plan(
 
             write_subset(directory.path / "subset.json", plan.subset)
 
+        checked: set[str] = set()
+
         def recall(record: Record) -> None:
+            if record.task not in checked:
+                checked.add(record.task)
+                _check_same_question(plan, record, prepared.out)
             if meter is not None:
                 meter.recall(record)
             if early is not None:
@@ -157,6 +164,16 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
         )
     if not directory.unfinished():
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
+
+
+def _check_same_question(plan: Plan, record: Record, out: Path) -> None:
+    """Raise where a question is asked otherwise than it was: answers to both would be one figure."""
+    job = plan.find_job(record)
+    if job is not None and job.messages != record.messages:
+        raise RunError(
+            f"{out} asked '{record.key}' in other words than its benchmark does now, so it cannot be resumed; choose "
+            "another --out"
+        )
 
 
 def find_raised_room(directory: RunDir, settings: RunSettings) -> str:

@@ -15,7 +15,7 @@ from vivant.engine.budget import Meter, Reservation
 from vivant.engine.byte_budget import ByteBudget
 from vivant.engine.concurrency import AdaptiveLimit
 from vivant.engine.cut_offs import CutOffWatch
-from vivant.engine.executor import Executor, PreparedRequest, RequestKey
+from vivant.engine.executor import Executor, ExecutorStoppedError, PreparedRequest, RequestKey
 from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, check_reply
@@ -81,8 +81,13 @@ class Runner:
         self._prepared: asyncio.Queue[PreparedRequest | None] = asyncio.Queue(
             maxsize=max(2, self._concurrency)
         )
+        self._tasks: list[asyncio.Task[None]] = []
         source = iter(jobs)
-        await self._executor.open()
+        try:
+            await self._executor.open()
+        except ExecutorStoppedError:
+            self._outcome.stopped = True
+            return self._outcome
         if self._meter is None and self._pacer is None:
             self._limit.ahead = self._executor.queue_ahead(self._concurrency)
         self._senders = self._concurrency + self._limit.ahead
@@ -153,6 +158,8 @@ class Runner:
             except MediaError as error:
                 self._record_unsent(job, _NO_KEY, Reply(status="error", error=str(error)))
                 continue
+            except ExecutorStoppedError:
+                return
             if request is not None:
                 await self._prepared.put(request)
             else:

@@ -316,9 +316,10 @@ def format_checkpoint_name(backend: str, checkpoint: str) -> str:
 
 
 def hash_checkpoint(checkpoint: str) -> str:
-    """What tells a folder's content from another's: all of small files, both ends of large ones.
+    """What tells a folder's content from another's: all of small files; of large ones both ends and blocks in between.
 
-    Replies are reused by it, so a checkpoint trained further under the same name must differ.
+    Replies are reused by it, so a checkpoint trained further under the same name must differ, also where a merged LoRA
+    changed the layers in the middle alone.
     """
     folder = Path(checkpoint).expanduser()
     if not checkpoint or not folder.is_dir():  # an empty path is the current folder, which is nobody's
@@ -329,12 +330,17 @@ def hash_checkpoint(checkpoint: str) -> str:
         hashed.update(f"{file.relative_to(folder)}\0{size}\0".encode())
         with file.open("rb") as content:
             hashed.update(content.read(_ENDS))
+            if size > 2 * _ENDS:
+                for number in range(1, _BLOCKS):
+                    content.seek(size * number // _BLOCKS)
+                    hashed.update(content.read(_BLOCK))
             content.seek(max(0, size - _ENDS))
             hashed.update(content.read(_ENDS))
     return hashed.hexdigest()[:16]
 
 
 _ENDS = 1 << 20
+_BLOCKS, _BLOCK = 512, 4096
 _HASHED = frozenset(
     (".json", ".safetensors", ".onnx", ".bin", ".pt", ".gguf", ".txt", ".model", ".jinja", ".py")
 )

@@ -75,7 +75,8 @@ class Transformers(LocalModel):
         named = {
             name: settings[name] for name in ("dtype", "max_pixels", "revision", "gguf_file", "attention")
         }
-        digests = {"checkpoint": hash_checkpoint(checkpoint), "adapter": hash_checkpoint(adapter or "")}
+        adapter_digest = hash_checkpoint(adapter or "") or adapter  # one on the hub goes by its name
+        digests = {"checkpoint": hash_checkpoint(checkpoint), "adapter": adapter_digest}
         stated = {
             name: value for name, value in {**named, **digests}.items() if value not in (None, "", "auto")
         }

@@ -16,6 +16,7 @@ from vivant.models.processors import (
     load_image_processor,
     takes_videos,
 )
+from vivant.models.row_sampling import RowSampler
 from vivant.models.thought_marks import ENDED_THINKING, find_opened_mark, split_thinking
 from vivant.models.weights_check import require_all_weights
 
@@ -134,7 +135,7 @@ class TransformersEngine:
         begin = inputs["input_ids"].shape[1]
         arguments = generation_arguments(decoding, self._thinking_room)
         if arguments["do_sample"]:
-            self._torch.manual_seed(requests[0].seed % 2**63)
+            arguments["logits_processor"] = [RowSampler(requests)]
         if decoding.stop:
             arguments |= {"stop_strings": list(decoding.stop), "tokenizer": self._tokenizer}
         with self._torch.inference_mode():

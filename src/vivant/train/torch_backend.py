@@ -25,6 +25,7 @@ from vivant.models.local_model import (
     format_checkpoint_name,
     hash_checkpoint,
 )
+from vivant.models.row_sampling import RowSampler
 from vivant.models.transformers_engine import choose_device, generation_arguments
 from vivant.train.model.request_format import make_reply, refuse_long_prompt, split_request
 
@@ -124,7 +125,7 @@ class TorchMimicChatEngine:
         longest = max(question.length for question in questions)
         arguments["max_new_tokens"] = min(arguments["max_new_tokens"], self._context - longest)
         if arguments["do_sample"]:
-            self._torch.manual_seed(requests[0].seed % 2**63)
+            arguments["logits_processor"] = [RowSampler(requests)]
         batch = self._move(self._processor.make_batch(questions))
         rows = self._model.generate(**batch, **self._generation_arguments(**arguments)).tolist()
         counts = batch["attention_mask"].sum(dim=1).tolist()

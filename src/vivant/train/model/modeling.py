@@ -384,6 +384,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             attention_mask = torch.ones_like(input_ids)
         if word_scores is not None and video_index is not None:
             bias = select_video_rows(word_scores, video_index[:, -1])
-            named["logits_processor"] = LogitsProcessorList([lambda _, scores: scores + bias])
+            later = named.get("logits_processor") or ()
+            named["logits_processor"] = LogitsProcessorList([lambda _, scores: scores + bias, *later])
         with fusion_context:
             return self.language_model.generate(inputs_embeds=vectors, attention_mask=attention_mask, **named)
