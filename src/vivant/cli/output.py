@@ -59,11 +59,16 @@ def get_output_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
 
 
-def print_table(table: Table) -> None:
-    """Print a table on standard output, no wider than the terminal."""
-    from vivant.core.table_layout import layout_table
+def print_table(*tables: Table) -> None:
+    """Print tables on standard output, no wider than the terminal, with an empty line between two."""
+    from vivant.core.table_layout import StyledLine, layout_table
 
-    lines = layout_table(table, get_output_width())
+    lines: list[StyledLine] = []
+    for table in tables:
+        lines += [StyledLine("")] if lines and lines[-1].text else []
+        lines += layout_table(table, get_output_width())
+    if not lines:
+        return
     if not sys.stdout.isatty():
         print(*(line.text for line in lines), sep="\n")
         return
@@ -75,15 +80,21 @@ def print_table(table: Table) -> None:
         console.print(Text(line.text, style=line.style), soft_wrap=True)
 
 
+def check_format(form: str) -> str:
+    """The format of tables, unless it is none: said before anything is asked, written or paid for."""
+    from vivant.core.table import FORMATS
+
+    if form not in FORMATS:
+        raise unknown_name_error("format", form, FORMATS)
+    return form
+
+
 def write_tables(content: Sequence[Table], form: str, out: Path | None) -> None:
     """Write tables in a format, to standard output or to a file."""
     from vivant.core import table as tables
 
-    if form not in tables.FORMATS:
-        raise unknown_name_error("format", form, tables.FORMATS)
     if form == "text" and out is None:
-        for table in content:
-            print_table(table)
+        print_table(*content)
         return
     text = (
         tables.to_json(content)
