@@ -125,6 +125,7 @@ def parse_protocol(name: str | None) -> Protocol | None:
 
 def print_run(path: str | Path, protocol: str | None, prices: str | None = None) -> int:
     """Score a run, print its table, and return how many samples failed. `prices` is a file of the user's."""
+    from vivant.benchmarks import registry
     from vivant.runs.overview import build_overview
     from vivant.runs.run import load_run
 
@@ -133,7 +134,8 @@ def print_run(path: str | Path, protocol: str | None, prices: str | None = None)
     print_table(table)
     say_usage(run, prices)
     say(f"Log and scores: {path}")
-    say(f"More: vivant table {path} --by FACET")
+    facet = next((name for task in run.manifest.tasks for name in registry.of_task(task).facets), "")
+    say(f"More: vivant table {path} --by {facet}" if facet else f"More: vivant report {path}")
     return sum(row.errors for row in table.rows)
 
 
