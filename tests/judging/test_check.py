@@ -325,6 +325,9 @@ def test_scores_that_do_not_say_whose_answers_are_not_taken_for_everyones(tmp_pa
         join_scores(read_human_scores(tmp_path / "people.csv"), runs[:1], "paper")
 
 
+# ── pairs ──
+
+
 def test_the_command_line_finds_a_preference_for_the_first_place(tmp_path: Path) -> None:
     _runs(tmp_path)
     people = _people(tmp_path)
