@@ -11,7 +11,7 @@ from msgspec import structs
 from typer import Argument, Option
 
 from vivant.benchmarks.base import Protocol
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, write_tables

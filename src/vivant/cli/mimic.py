@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say, write_tables
