@@ -14,6 +14,7 @@ import pytest
 
 from tests.support.helpers import questions, vivant
 from tests.support.standin import openai
+from vivant.cli.main import main
 from vivant.core.option_specs import declared_options
 from vivant.engine.options import RunOptions
 
@@ -73,6 +74,29 @@ def test_a_mistake_is_one_clear_line(tmp_path: Path, arguments: list[str], messa
     assert message in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["run", "mime", "--contol", "blind"],
+            "No such option: --contol; did you mean --control? (see `vivant run --help`)",
+        ),
+        (["study", "sevre"], "No such command 'sevre'. Did you mean 'serve'? (see `vivant study --help`)"),
+        (["compare"], "Missing argument 'RUN…' (see `vivant compare --help`)"),
+        (["items", "runs", "--study", "s", "--format", "markdwn"], "Unknown format 'markdwn'; did you mean"),
+    ],
+)
+def test_a_misspelt_option_is_one_line_of_the_same_form(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["vivant", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code in (1, 2)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"vivant: {message}")
 
 
 def test_a_refused_question_is_not_promised_another_try(tmp_path: Path) -> None:

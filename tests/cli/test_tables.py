@@ -8,6 +8,8 @@ import pytest
 
 from tests.support.helpers import vivant
 from tests.support.runs_kit import answer, make_run, quiz
+from vivant.cli.output import print_table
+from vivant.core.table import Table
 
 
 @pytest.fixture
@@ -55,3 +57,13 @@ def test_other_scoring_settings_leave_the_default_scores(folder: Path) -> None:
     assert stored.read_bytes() == before
     (extra,) = [path for path in stored.parent.glob("*.jsonl") if path != stored]
     assert str(extra) in other.stderr
+
+
+def test_tables_in_a_row_stand_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    noted = Table(title="First", columns=("name", "n"), body=(("a", 1),), notes=("A note.",))
+    plain = Table(title="Second", columns=("name", "n"), body=(("b", 2),))
+    print_table(noted, plain, noted)
+    lines = capsys.readouterr().out.splitlines()
+    for number in [index for index, line in enumerate(lines) if line in ("First", "Second")][1:]:
+        assert (lines[number - 1], bool(lines[number - 2].strip())) == ("", True), "one empty line"
+    assert lines.index("Second") - lines.index("  A note.") == 2

@@ -86,7 +86,7 @@ def test_a_disk_that_is_full_when_scores_are_written_keeps_the_old_ones(tmp_path
     assert vivant("score", "run", cwd=tmp_path).returncode == 0
 
 
-def test_a_full_disk_for_the_response_cache_costs_one_warning(tmp_path: Path) -> None:
+def test_a_full_disk_for_the_reply_cache_costs_one_warning(tmp_path: Path) -> None:
     path = questions(tmp_path, 60, pictures=False)
     with serving(lambda _n, _b: Act("a long answer " * 400)) as server:
         command = ("run", path, "--model", "openai/x", "--base-url", server.url, "--out", "run")

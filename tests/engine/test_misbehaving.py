@@ -62,7 +62,7 @@ def test_denied_before_the_first_success_ends_the_run(tmp_path: Path) -> None:
 
 
 def test_a_denial_keeps_its_kind_on_the_way_from_another_machine() -> None:
-    from vivant.engine.ray_executor import _raise_error
+    from vivant.engine.ray_executor import raise_worker_error
     from vivant.engine.ray_worker import RayWorker, WorkerAnswer, WorkerCall
 
     class Denying:
@@ -77,7 +77,7 @@ def test_a_denial_keeps_its_kind_on_the_way_from_another_machine() -> None:
         return msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer])
 
     with pytest.raises(DeniedError, match="no"):
-        _raise_error(asyncio.run(main())[0])
+        raise_worker_error(asyncio.run(main())[0])
 
 
 def test_denied_again_and_again_ends_the_run_and_says_how_often(tmp_path: Path) -> None:

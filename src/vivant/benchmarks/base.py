@@ -72,8 +72,11 @@ class Prompt(Struct, frozen=True, kw_only=True):
     options: tuple[Option, ...] = ()
     """As shown, in the order shown."""
     order: tuple[int, ...] = ()
+    """order[i] is the index in `Sample.options` of the option shown at place i; empty for the sample's own order."""
     answer_form: str = "{}"
+    """How a well-behaved reply names an option, for baselines: `{}` or `[[{}]]`."""
     candidates: tuple[str, ...] = ()
+    """Texts that a guesser may answer with, where there are no options."""
     max_tokens: int | None = None
     """Enough for this style; the user's own setting wins."""
     lost_images: int = 0

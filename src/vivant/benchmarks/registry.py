@@ -59,7 +59,9 @@ class Selection(Struct, frozen=True):
 
 def names() -> dict[str, str]:
     """All benchmarks by name, with where their class is: bundled, installed, and files that were run before."""
-    return {**list_remembered_files(), **_list_installed()}
+    installed = _list_installed()
+    own = {name: path for name, path in list_remembered_files().items() if name not in installed}
+    return {**installed, **own}
 
 
 def _list_installed() -> dict[str, str]:

@@ -25,7 +25,7 @@ app = CommandApp(invoke_without_command=True)
 
 @app.callback()
 def benchmarks(ctx: typer.Context) -> None:
-    """List what can be evaluated, one line per benchmark.
+    """List what can be evaluated.
 
     Examples:
 
@@ -35,7 +35,9 @@ def benchmarks(ctx: typer.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         body = tuple(_line(name) for name in registry.names())
-        print_table(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
+        columns = ("name", "title", "styles", "mini", "what it asks")
+        optional = ("styles", "mini", "what it asks")
+        print_table(Table(title="Benchmarks", columns=columns, body=body, optional=optional))
         say("One in full: vivant benchmarks show NAME    one of your own: vivant benchmarks new --help")
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from typer import Argument, Option
 
+from vivant.cli import options as o
 from vivant.cli.build_mime_data import app as data_app
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
@@ -177,7 +178,7 @@ def try_clips(
     least: Annotated[
         float, Option("--least", help="Share of right names below which an action is doubtful.")
     ] = 0.5,
-    form: Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    form: o.FormatOption = "text",
 ) -> None:
     """Find out whether people and models can name the clips: a blind study, free-form runs, and a count by action.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 from vivant.cli.parsing import split_values
@@ -245,7 +246,7 @@ def backgrounds(
         Path | None, Option("--override", help="An alignment.yaml in which a person changed choices.")
     ] = None,
     out: Annotated[Path | None, Option("--out", "-o", help="Folder for the review of a plan.")] = None,
-    form: Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    form: o.FormatOption = "text",
 ) -> None:
     """List backgrounds; or review which fit the actions of a plan, which do not, and the wrong options.
 

@@ -147,8 +147,7 @@ def audit(
     from vivant.build.mimic.audit import report_tables
 
     run_step(partial(audit_tasks, work, redraw=redraw, drop=drop, force=force), config)
-    for table in report_tables(work):
-        print_table(table)
+    print_table(*report_tables(work))
 
 
 _add_command(

@@ -39,6 +39,11 @@ def data() -> None:
     """
 
 
+def _shorten_home(path: Path) -> str:
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
+
+
 @app.command(name="list")
 def list_(
     ask_hub: Annotated[
@@ -62,14 +67,15 @@ def list_(
         body.append(
             (
                 name,
-                str(folder),
+                _shorten_home(folder),
                 format_size(_size(folder)) if folder.exists() else "no",
                 format_size(_size(bundled)) if bundled else "–",
                 *_facts(name, source, folder, ask_hub),
             )
         )
     columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
-    print_table(Table(title="Data", columns=columns, body=tuple(body)))
+    optional = ("from", "gated", "licence", "in full")
+    print_table(Table(title="Data", columns=columns, body=tuple(body), optional=optional))
     say(
         "vivant data get NAME fetches; vivant benchmarks show NAME says what each reads. VIVANT_DATA is the data root."
     )

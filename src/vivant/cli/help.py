@@ -133,13 +133,19 @@ def _format_argument(param: Any) -> str:
 def _format_option(param: Any, ctx: Any, width: int) -> list[str]:
     text = param.help or ""
     if param.show_default and param.default not in (None, False, ""):
-        text += f" [default: {'on' if param.default is True else param.default}]"
+        text += f" [default: {_format_default(param.default)}]"
     names = ", ".join((*param.opts, *param.secondary_opts))
     left = f"  {names} {_format_metavar(param, ctx)}".rstrip()
     if len(left) > width:  # many choices: they go where text is wrapped
         text = f"{text} One of {_format_metavar(param, ctx).replace('|', ', ')}."
         left = f"  {names} {_name_value(param, ctx)}"
     return _format_row(left, text, width)
+
+
+def _format_default(value: Any) -> str:
+    if value is True:
+        return "on"
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _format_metavar(param: Any, ctx: Any) -> str:

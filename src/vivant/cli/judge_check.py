@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Annotated
@@ -12,12 +11,12 @@ from msgspec import structs
 from typer import Argument, Option
 
 from vivant.benchmarks.base import Protocol
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, print_table
-from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.table import Cell, Table, to_json, to_markdown
+from vivant.cli.output import parse_protocol, write_tables
+from vivant.core.errors import UsageError
+from vivant.core.table import Cell, Table
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
@@ -25,7 +24,6 @@ from vivant.reporting.judges import build_judge_tables
 from vivant.runs.run import Run, common_protocol, load_runs
 
 app = CommandApp()
-_FORMATS = ("text", "markdown", "json")
 
 
 @app.command()
@@ -48,7 +46,7 @@ def judge_check(
     high: Annotated[
         float | None, Option("--high", help="Top of people's scale, where it is not the judge's.")
     ] = None,
-    form: Annotated[str, Option("--format", help="text, markdown or json.")] = "text",
+    form: o.FormatOption = "text",
     protocol: o.ProtocolOption = None,
 ) -> None:
     """How good is a judge? All judges of the runs beside people's scores, beside each other and published figures.
@@ -60,8 +58,6 @@ def judge_check(
 
         vivant judge-check people.csv runs/mmie-a runs/mmie-b --judge openai/gpt-4o --pairs
     """
-    if form not in _FORMATS:
-        raise unknown_name_error("format", form, _FORMATS)
     if bool(judges) != pairs:
         raise UsageError(
             "--judge and --pairs go together here; to have answers scored: vivant score RUN --judge …"
@@ -76,14 +72,7 @@ def judge_check(
     chosen_protocol = common_protocol(loaded, parse_protocol(protocol))
     tables = [_compare_pairs(loaded, judges, chosen_protocol)] if pairs else []
     tables = build_judge_tables(scores, loaded, chosen_protocol, by) + tables
-    if form == "json":
-        sys.stdout.write(to_json(tables))
-        return
-    for table in tables:
-        if form == "markdown":
-            sys.stdout.write(to_markdown(table) + "\n")
-        else:
-            print_table(table)
+    write_tables(tables, form, None)
 
 
 def _compare_pairs(runs: list[Run], judges: list[JudgeOptions], protocol: Protocol) -> Table:

@@ -107,6 +107,9 @@ class LazyGroup(TyperGroup):
         typer.echo("\n".join(out))
 
 
+# Click's own class, of which some versions of Typer bring a copy.
+_UsageError: Any = typer.BadParameter.__mro__[1]
+
 app = typer.Typer(cls=LazyGroup, no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 
 
@@ -141,7 +144,16 @@ def main() -> None:
     from vivant.core.errors import VivantError
 
     try:
-        app()
+        code = app(standalone_mode=False)
+    except _UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            error.show()
+        else:
+            print(f"vivant: {_describe_usage(error)}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        print("vivant: stopped", file=sys.stderr)
+        sys.exit(1)
     except VivantError as error:
         if os.environ.get("VIVANT_DEBUG"):
             raise
@@ -151,3 +163,12 @@ def main() -> None:
         # `vivant table … | head`: the reader has gone, and that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _describe_usage(error: Any) -> str:
+    """What is wrong with the words of a command, in the form of all other mistakes."""
+    near = getattr(error, "possibilities", None)
+    text = f"{error.message}; did you mean {near[0]}?" if near else error.format_message().rstrip(".")
+    command = error.ctx.command_path if error.ctx is not None else "vivant"
+    return f"{text} (see `{command} --help`)"

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
+from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
-from vivant.core.errors import UsageError, unknown_name_error
+from vivant.cli.output import say, write_tables
+from vivant.core.errors import UsageError
 from vivant.judging.options import JudgeOptions
 
 app = CommandApp(no_args_is_help=True)
@@ -145,7 +145,7 @@ def score(
         list[Path], Argument(metavar="JUDGEMENTS…", help="Files that `import` or `judge` wrote.")
     ],
     key: Annotated[Path, Option("--key", help="The pack's sealed key.")],
-    form: Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    form: o.FormatOption = "text",
     out: Annotated[
         Path | None,
         Option("--out", "-o", help="Also keep the figures here, for `vivant score --set judged=FILE`."),
@@ -169,11 +169,8 @@ def score(
     from vivant.benchmarks.mimic.packs import Pack, open_key
     from vivant.benchmarks.mimic.panel_tables import build_panel_tables
     from vivant.benchmarks.mimic.panels import compute_outcome
-    from vivant.core import table as tables
     from vivant.reporting.correction import build_correction_table
 
-    if form not in tables.FORMATS:
-        raise unknown_name_error("format", form, tables.FORMATS)
     opened = Pack(pack_path)
     sealed = open_key(key, opened)
     outcome = compute_outcome(opened, sealed, judgements)
@@ -181,13 +178,7 @@ def score(
     corrections = correct_comments(opened, sealed, judgements)
     if corrections:
         panels.append(build_correction_table(corrections))
-    for table in panels:
-        if form == "text":
-            print_table(table)
-        elif form != "json":
-            sys.stdout.write(tables.render(table, form))
-    if form == "json":
-        sys.stdout.write(tables.to_json(panels))
+    write_tables(panels, form, None)
     if out is not None:
         try:
             out.write_bytes(msgspec.json.format(msgspec.json.encode(outcome), indent=1) + b"\n")

@@ -8,6 +8,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from vivant.cli.option_parameters import make_option
+from vivant.cli.output import check_format
 from vivant.core.option_specs import declared_options
 from vivant.engine.options import RunOptions
 from vivant.judging.options import SCORING
@@ -44,7 +45,9 @@ ProtocolOption = Annotated[
         rich_help_panel=SCORING,
     ),
 ]
-FormatOption = Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")]
+FormatOption = Annotated[
+    str, Option("--format", help="text, csv, markdown, latex or json.", callback=check_format)
+]
 OutFile = Annotated[Path | None, Option("--out", "-o", help="Write to this file instead.")]
 CorrectedBy = Annotated[
     list[Path] | None,

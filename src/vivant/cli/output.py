@@ -59,11 +59,16 @@ def get_output_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
 
 
-def print_table(table: Table) -> None:
-    """Print a table on standard output, no wider than the terminal."""
-    from vivant.core.table_layout import layout_table
+def print_table(*tables: Table) -> None:
+    """Print tables on standard output, no wider than the terminal, with an empty line between two."""
+    from vivant.core.table_layout import StyledLine, layout_table
 
-    lines = layout_table(table, get_output_width())
+    lines: list[StyledLine] = []
+    for table in tables:
+        lines += [StyledLine("")] if lines and lines[-1].text else []
+        lines += layout_table(table, get_output_width())
+    if not lines:
+        return
     if not sys.stdout.isatty():
         print(*(line.text for line in lines), sep="\n")
         return
@@ -75,15 +80,21 @@ def print_table(table: Table) -> None:
         console.print(Text(line.text, style=line.style), soft_wrap=True)
 
 
+def check_format(form: str) -> str:
+    """The format of tables, unless it is none: said before anything is asked, written or paid for."""
+    from vivant.core.table import FORMATS
+
+    if form not in FORMATS:
+        raise unknown_name_error("format", form, FORMATS)
+    return form
+
+
 def write_tables(content: Sequence[Table], form: str, out: Path | None) -> None:
     """Write tables in a format, to standard output or to a file."""
     from vivant.core import table as tables
 
-    if form not in tables.FORMATS:
-        raise unknown_name_error("format", form, tables.FORMATS)
     if form == "text" and out is None:
-        for table in content:
-            print_table(table)
+        print_table(*content)
         return
     text = (
         tables.to_json(content)
@@ -114,6 +125,7 @@ def parse_protocol(name: str | None) -> Protocol | None:
 
 def print_run(path: str | Path, protocol: str | None, prices: str | None = None) -> int:
     """Score a run, print its table, and return how many samples failed. `prices` is a file of the user's."""
+    from vivant.benchmarks import registry
     from vivant.runs.overview import build_overview
     from vivant.runs.run import load_run
 
@@ -122,7 +134,8 @@ def print_run(path: str | Path, protocol: str | None, prices: str | None = None)
     print_table(table)
     say_usage(run, prices)
     say(f"Log and scores: {path}")
-    say(f"More: vivant table {path} --by FACET")
+    facet = next((name for task in run.manifest.tasks for name in registry.of_task(task).facets), "")
+    say(f"More: vivant table {path} --by {facet}" if facet else f"More: vivant report {path}")
     return sum(row.errors for row in table.rows)
 
 

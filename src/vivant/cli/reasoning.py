@@ -11,7 +11,7 @@ from typer import Option
 from vivant.analysis.reasoning.judge_labels import LabelOptions, label_run
 from vivant.analysis.reasoning.people_labels import import_labels, write_template
 from vivant.analysis.reasoning.segments import MAX_SEGMENTS
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say, write_tables

@@ -10,7 +10,7 @@ import typer
 from typer import Option
 
 from vivant.benchmarks import registry
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import ask_user, parse_protocol, print_run, say, say_usage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivant.cli import judges as j
+from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, print_table, say

@@ -50,6 +50,5 @@ def make(
     if out.exists() and not overwrite:
         raise UsageError(f"{out} is there already: choose another --out, or --overwrite")
     result = make_subset(runs, size, out, protocol=parse_protocol(protocol), seed=seed, tell=say)
-    for table in result.tables():
-        print_table(table)
+    print_table(*result.tables())
     say(f"Written to {out}. Next: vivant run TASK --model NAME --subset {out}")

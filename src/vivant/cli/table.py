@@ -11,7 +11,6 @@ from vivant.cli import options as o
 from vivant.cli.help import CommandApp, PanelCommand
 from vivant.cli.output import parse_protocol, write_tables
 from vivant.cli.parsing import parse_pairs, split_values
-from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.published_rows import PublishedOption
 
@@ -101,8 +100,6 @@ def table(
 
         vivant table runs/mmie --corrected-by studies/ratings
     """
-    if form not in tables.FORMATS:
-        raise unknown_name_error("format", form, tables.FORMATS)
     named = {
         "--layout": bool(layout_name),
         "--repeats": repeats,

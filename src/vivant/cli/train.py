@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from vivant.cli import options as o
 from vivant.cli import train_use
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say
@@ -133,7 +134,7 @@ def sizes(
     ] = None,
     card: Annotated[float, Option("--card", min=1, help="With --config: gigabytes of the card.")] = 80,
     devices: Annotated[int, Option("--devices", min=1, help="With --config: cards that share it.")] = 1,
-    form: Annotated[str, Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
+    form: o.FormatOption = "text",
     out: Annotated[Path | None, Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
     """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded.

@@ -110,7 +110,7 @@ def curves(
 @app.command()
 def recipes(
     name: Annotated[str | None, Argument(help="Print this one.")] = None,
-    form: Annotated[str, Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
+    form: o.FormatOption = "text",
     out: Annotated[Path | None, Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
     """List the bundled recipes, or print one to be changed.

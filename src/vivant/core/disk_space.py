@@ -1,4 +1,4 @@
-"""How much there is, and whether it fits."""
+"""Room on a disk: how much there is, and whether what is to be written fits."""
 
 from __future__ import annotations
 

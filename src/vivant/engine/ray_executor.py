@@ -307,7 +307,7 @@ class RayExecutor(Executor):
             if answer.kind in ("no data", "withdrawn"):
                 remote.worker, given_back = None, answer.kind == "withdrawn"
                 continue
-            _raise_error(answer)
+            raise_worker_error(answer)
             request.seconds = answer.seconds
             if call.what == "ask":
                 _take_over(request, answer)
@@ -346,7 +346,7 @@ class RayExecutor(Executor):
             if answer.kind == "no data":
                 self._exclude_worker(worker, answer.error)
                 continue
-            _raise_error(answer)
+            raise_worker_error(answer)
             return _RemoteRequest(job, worker, number), answer
 
     def _exclude_worker(self, worker: WorkerHandle, root: str) -> None:
@@ -390,7 +390,8 @@ def _first_file(job: Job) -> str:
     return job.key
 
 
-def _raise_error(answer: WorkerAnswer) -> None:
+def raise_worker_error(answer: WorkerAnswer) -> None:
+    """Raise what a worker met on its node, as the same kind of error here."""
     if answer.kind == "media":
         raise MediaError(answer.error)
     if answer.kind == "denied":

@@ -1,4 +1,4 @@
-"""The response cache: replies by request fingerprint, shared by all runs.
+"""The reply cache: replies by request fingerprint, shared by all runs.
 
 Key: the request's fingerprint (model, decoding, messages, media hashes, frame policy, control). Value: the
 Reply as JSON. Only replies that came back whole are kept, and only for models and decodings whose answer
@@ -56,7 +56,7 @@ class ReplyCache:
             except (sqlite3.Error, OSError):
                 raise _cache_error(path, error) from error
             self._read_only = True
-            logger.warning("The response cache %s can be read but not written (%s).", path, error)
+            logger.warning("The reply cache %s can be read but not written (%s).", path, error)
 
     def get(self, fingerprint: str) -> Reply | None:
         """The reply to an identical request, if there was one."""
@@ -143,7 +143,7 @@ def _connect_read_only(path: Path) -> sqlite3.Connection:
 
 
 def _cache_error(path: Path, error: Exception) -> VivantError:
-    return VivantError(f"The response cache {path} cannot be used ({error}); --cache off does without")
+    return VivantError(f"The reply cache {path} cannot be used ({error}); --cache off does without")
 
 
 def measure_cache(path: Path) -> tuple[int, int]:

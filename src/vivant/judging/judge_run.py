@@ -1,6 +1,6 @@
 """Asking a judge, with the engine's own runner, log and cache: it resumes and costs as generating does.
 
-1. Every answer becomes a job per verdict. The first verdict is greedy and may come from the response cache.
+1. Every answer becomes a job per verdict. The first verdict is greedy and may come from the reply cache.
 2. What cannot be read is asked again, with another seed and a reminder of the form, up to `attempts` times.
 3. A verdict whose question has changed since (another answer, a picture found) is dropped and asked anew.
 """

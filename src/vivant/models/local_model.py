@@ -55,7 +55,7 @@ class EngineLoaded(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class BatchRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A batch."""
+    """What is sent to a worker: requests that the engine answers together."""
 
     requests: tuple[Request, ...]
     answers: tuple[tuple[str, ...], ...] = ()

@@ -1,4 +1,4 @@
-"""The one table of `vivant demo`: a model and three baselines on the mini-editions that the model was made for."""
+"""The one table of `vivant demo`: a model, two baselines and chance on the mini-editions it was made for."""
 
 from __future__ import annotations
 

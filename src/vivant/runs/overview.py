@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -125,7 +126,7 @@ def _choose_columns(
     if any(settings.values()):
         columns.append(("settings", lambda row: settings.get(row.run, "")))
     columns.append(("task", lambda row: row.task))
-    columns += [(facet, lambda row, facet=facet: row.group.get(facet, "all")) for facet in by]
+    columns += [(facet, partial(_get_group, facet)) for facet in by]
     columns.append(("metric", lambda row: row.metric))
     columns.append(("score", lambda row: row.value))
     columns.append(("95 % interval", _format_interval))
@@ -168,6 +169,10 @@ def list_run_distinctions(runs: Sequence[Run]) -> list[str]:
     words = [run.manifest.settings.list_distinctions() for run in runs]
     shared = set.intersection(*map(set, words)) if len(words) > 1 else set()
     return [", ".join(word for word in each if word not in shared) for each in words]
+
+
+def _get_group(facet: str, row: Row) -> str:
+    return row.group.get(facet, "all")
 
 
 def _format_interval(row: Row) -> str:

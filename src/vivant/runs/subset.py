@@ -127,7 +127,7 @@ def read_subset(path: Path) -> Subset:
 
 
 def write_subset(path: Path, subset: Subset) -> None:
-    """Write a subset."""
+    """Write a subset as JSON, whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, msgspec.json.encode(subset))

@@ -43,7 +43,7 @@ class SampleLine(Struct, gc=False):
 
 
 class ReplyLine(Struct, gc=False):
-    """Of a reply."""
+    """What the index keeps of a record's reply; other fields are not decoded."""
 
     status: str = "ok"
     text: str = ""

@@ -6,6 +6,7 @@ import sqlite3
 from array import array
 from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -172,35 +173,17 @@ def _count_task(
         info = benchmark.task(task)
     except VivantError:  # a run of a benchmark that is not installed here can be looked at all the same
         return TaskCounts(task=task, counts=counts, row=row, lost=lost)
-    unparsed = benchmark.unparsed_value
-    counted = (RIGHT, WRONG) if unparsed is None else (RIGHT, WRONG, UNPARSED)
-    values, clusters, chances = array("d"), array("q"), array("d")
-    places = stopped.places if stopped else {}
-    sums = [[0.0, 0.0] for _ in range(stopped.complete if stopped else 0)]
-    name_column = "(SELECT id FROM place WHERE place.n = row.n)" if stopped else "NULL"
-    for value, cluster, chance, name in connection.execute(
-        f"SELECT CASE outcome WHEN {UNPARSED} THEN ? ELSE value END, coalesce(cluster, base, n), chance, {name_column} "
-        f"FROM row WHERE task = ? AND outcome IN ({', '.join(map(str, counted))})",
-        (unparsed, number),
-    ):
-        if stopped:
-            if name not in places:
-                continue
-            sums[places[name]][0] += value
-            sums[places[name]][1] += 1
-        values.append(value)
-        clusters.append(cluster)
-        if chance is not None:
-            chances.append(chance)
     row = msgspec.structs.replace(row, metric=info.metric)
+    read = _read_values(connection, number, benchmark.unparsed_value, stopped)
+    values, chances = read.values, read.chances
     if not values:
         return TaskCounts(task=task, counts=counts, row=row, lost=lost)
-    binary = all(value in (0.0, 1.0) for value in values)
-    (interval,) = mean_intervals([ClusteredValues(values, clusters)], binary=binary, method="auto")
-    if stopped:
-        interval = follow_targets(stopped.order, [(total, size) for total, size in sums]).interval
-    if lost:
-        interval = None
+    interval = None
+    if stopped and not lost:
+        interval = follow_targets(stopped.order, [(total, size) for total, size in read.sums]).interval
+    elif not lost:
+        binary = all(value in (0.0, 1.0) for value in values)
+        (interval,) = mean_intervals([ClusteredValues(values, read.clusters)], binary=binary, method="auto")
     scaled = interval.scaled(info.scale) if interval else None
     row = msgspec.structs.replace(
         row,
@@ -211,6 +194,42 @@ def _count_task(
         chance=sum(chances) / len(chances) * info.scale if len(chances) == len(values) else None,
     )
     return TaskCounts(task=task, counts=counts, row=row, lost=lost)
+
+
+class _TaskValues(NamedTuple):
+    """What the scores of a task are, one after another."""
+
+    values: array[float]
+    clusters: array[int]
+    chances: array[float]
+    sums: list[list[float]]
+    """Of a run that stopped early: total and number of the values of each unit that counts."""
+
+
+def _read_values(
+    connection: sqlite3.Connection, number: int, unparsed: float | None, stopped: StoppedOrder | None
+) -> _TaskValues:
+    """The values that count; of a run that stopped early, those of its complete units."""
+    counted = (RIGHT, WRONG) if unparsed is None else (RIGHT, WRONG, UNPARSED)
+    read = _TaskValues(array("d"), array("q"), array("d"), [])
+    places = stopped.places if stopped else {}
+    read.sums.extend([0.0, 0.0] for _ in range(stopped.complete if stopped else 0))
+    name_column = "(SELECT id FROM place WHERE place.n = row.n)" if stopped else "NULL"
+    for value, cluster, chance, name in connection.execute(
+        f"SELECT CASE outcome WHEN {UNPARSED} THEN ? ELSE value END, coalesce(cluster, base, n), chance, {name_column} "
+        f"FROM row WHERE task = ? AND outcome IN ({', '.join(map(str, counted))})",
+        (unparsed, number),
+    ):
+        if stopped:
+            if name not in places:
+                continue
+            read.sums[places[name]][0] += value
+            read.sums[places[name]][1] += 1
+        read.values.append(value)
+        read.clusters.append(cluster)
+        if chance is not None:
+            read.chances.append(chance)
+    return read
 
 
 def _measure_log(run: Path) -> int:

@@ -15,7 +15,7 @@ from tests.support.mimic_build_kit import Words, settings, thread, video, write_
 from vivant.benchmarks.mimic.check import check
 from vivant.benchmarks.mimic.format import Comment, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
-from vivant.build.mimic.distractors import DistractorCosts, _make_room, choose_fair_share
+from vivant.build.mimic.distractors import DistractorCosts, break_up_fours, choose_fair_share
 from vivant.build.mimic.popularity import FEW, SAME, TIED, choose_ranked_options
 from vivant.build.mimic.rank_matching import PopularityScores, RankMatcher
 from vivant.build.mimic.selection import select_videos
@@ -358,14 +358,14 @@ def test_fours_are_broken_up_for_texts_that_found_no_company() -> None:
         for member in four:
             found[member] = [other for other in four if other != member]
     chance = np.random.default_rng(0)
-    left = _make_room(np.arange(4), np.arange(16), cast(DistractorCosts, Apart()), found, chance, few=3)
+    left = break_up_fours(np.arange(4), np.arange(16), cast(DistractorCosts, Apart()), found, chance, few=3)
     assert len(left) == 0
     for member, others in enumerate(found):
         assert len(others) == 3 and all({member, *others} == {other, *found[other]} for other in others)
         assert sum(other < 4 for other in (member, *others)) == 1
     kept = [list(others) for others in found]
     assert (
-        len(_make_room(np.arange(0), np.arange(16), cast(DistractorCosts, Apart()), found, chance, few=3))
+        len(break_up_fours(np.arange(0), np.arange(16), cast(DistractorCosts, Apart()), found, chance, few=3))
         == 0
     )
     assert found == kept, "where nothing is left over nothing is broken up"

@@ -165,7 +165,7 @@ def draw_distractors(material: VideoTable, texts: TaskTexts, attempt: int = 0) -
             rest = np.concatenate(
                 [members[:0], *(_make_fours(block, judge, wrong_options) for block in blocks)]
             )
-        rest = _make_room(rest, members, judge, wrong_options, rng, WRONG if attempt else _FEW)
+        rest = break_up_fours(rest, members, judge, wrong_options, rng, WRONG if attempt else _FEW)
         _place_rest(rest, members, judge, wrong_options, rng)
     wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in wrong_options)
     return DrawnDistractors(wrong, kept)
@@ -250,7 +250,7 @@ def _find_company(
     return four
 
 
-def _make_room(
+def break_up_fours(
     rest: Codes,
     members: Codes,
     judge: DistractorCosts,

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.settings import ANY, PipelineSettings, SelectSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -167,18 +166,7 @@ def _read_candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -
         "SELECT ref, score, uploader, dup_group, category, language, duration FROM judged "
         f"WHERE why IN ('', '{_NOT_TOP}') AND place < {_share_expression(top)}",
     )
-    return [
-        VideoCandidate(
-            ref=ref,
-            score=score,
-            uploader=uploader,
-            dup_group=group,
-            category=category,
-            language=language,
-            length=choose_length_bucket(duration),
-        )
-        for ref, score, uploader, group, category, language, duration in rows
-    ]
+    return [VideoCandidate.from_row(row) for row in rows]
 
 
 def _share_expression(top: Mapping[str, float]) -> str:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 
+from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.settings import SelectSettings
 
 Stratum = tuple[str, str, str]
@@ -28,6 +30,13 @@ class VideoCandidate(Struct, frozen=True, kw_only=True):
     category: str
     language: str
     length: str
+
+    @classmethod
+    def from_row(cls, row: tuple[Any, ...]) -> VideoCandidate:
+        """A candidate of a row (ref, score, uploader, dup_group, category, language, duration)."""
+        *values, duration = row
+        fields = ("ref", "score", "uploader", "dup_group", "category", "language")
+        return cls(**dict(zip(fields, values, strict=True)), length=choose_length_bucket(duration))
 
     @property
     def stratum(self) -> Stratum:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.selection import CHOSEN
 from vivant.build.mimic.settings import PipelineSettings, SelectSettings
 from vivant.build.mimic.strata import LATER_REASONS, VideoCandidate, choose_videos
@@ -101,18 +100,7 @@ def _read_candidates(connection: DuckDBPyConnection, work: Path) -> list[VideoCa
         "SELECT j.ref, j.score, j.uploader, j.dup_group, j.category, j.language, v.duration "
         f"FROM judged j JOIN {videos_source(work)} v USING (ref) WHERE verdict = '{CHOSEN}' OR {later} ORDER BY ref"
     ).fetchall()
-    return [
-        VideoCandidate(
-            ref=ref,
-            score=score,
-            uploader=uploader,
-            dup_group=group,
-            category=category,
-            language=language,
-            length=choose_length_bucket(duration),
-        )
-        for ref, score, uploader, group, category, language, duration in rows
-    ]
+    return [VideoCandidate.from_row(row) for row in rows]
 
 
 def _count_training(connection: DuckDBPyConnection, refs: list[str], column: str, *, trust: bool) -> int:

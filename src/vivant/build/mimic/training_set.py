@@ -63,7 +63,7 @@ def make_training_set(
     force: bool = False,
     encoder: TextEncoder | None = None,
 ) -> BuildStep:
-    """Make the training set."""
+    """Make training data of the benchmark's shape from the train split: questions, comments, shards."""
     parameters = {
         "train": msgspec.to_builtins(settings.train),
         "tasks": msgspec.to_builtins(settings.tasks),

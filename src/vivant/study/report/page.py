@@ -61,7 +61,7 @@ def _draw_facet(value: Table) -> list[Block]:
 
 
 def write_page(report: StudyReport, out: Path) -> None:
-    """Write the page."""
+    """Write the report as one HTML file, whole or not at all."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(out, build_page(report).encode())

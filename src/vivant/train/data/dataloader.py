@@ -63,7 +63,7 @@ class BatchPlan(Struct, frozen=True, eq=False):
 
     @property
     def sample_names(self) -> list[str]:
-        """The samples in it."""
+        """Names of the samples in the batch, row by row; a sample may stand several times."""
         return [example.example.name for row in self.rows for example in row]
 
 

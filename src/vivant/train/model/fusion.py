@@ -40,7 +40,7 @@ class Gate(nn.Module):  # type: ignore[misc]
 
     @property
     def factor(self) -> Tensor | float:
-        """The factor."""
+        """What its tokens are multiplied with: 1 where it is open, 0 where it is shut, else learned in −1 to 1."""
         if self.weight is None:
             return 1.0 if self.kind == "open" else 0.0
         return self.weight.tanh()
