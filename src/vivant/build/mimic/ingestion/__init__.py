@@ -25,7 +25,7 @@ from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, RecordWriter, write_missing_tables
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
-from vivant.build.mimic.steps import BuildStep, StepError, begin_step
+from vivant.build.mimic.steps import BuildStep, StepError, begin_step, explain_errors
 from vivant.build.worker_pool import make_pool
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.progress import ProgressCallback, ignore_progress
@@ -72,8 +72,9 @@ def ingest(
     """
     _check_sources(sources)
     inputs = [*sources, *_list_tables(sources)]
-    work.mkdir(parents=True, exist_ok=True)
-    salt = read_salt(work)
+    with explain_errors(work, "ingest"):
+        work.mkdir(parents=True, exist_ok=True)
+        salt = read_salt(work)
     root = (media or _common_folder(sources)).resolve()
     named = {
         "ingest": msgspec.to_builtins(settings.ingest),
