@@ -15,6 +15,7 @@ from vivant.build.mimic.ingestion.privacy import SALT, Anonymiser, read_salt
 from vivant.build.mimic.ingestion.source_files import (
     MAPPINGS,
     READ,
+    find_mapping_error,
     is_mapping,
     list_files,
     list_mapped_files,
@@ -244,7 +245,7 @@ def _list_parts(
             others.append((path, "table"))
             mapped |= list_mapped_files(path)
     for source, path in files:
-        if path in mapped or path.endswith(MAPPINGS):
+        if path in mapped or (path.endswith(MAPPINGS) and not find_mapping_error(path)):
             continue
         if path.endswith(".info.json"):
             infos.append(path)
