@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 from pathlib import Path
+from textwrap import shorten
 
 from vivant.benchmarks.mimic.format import iter_items
 from vivant.build.mime.video import draw_contact_sheet
@@ -26,12 +27,13 @@ from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.web_items import write_web_crawl
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "images"
-PLAN = WorldPlan(videos=320, comments=16_000, seed=11)
+PLAN = WorldPlan(videos=1000, comments=50_000, seed=0)
 SETTINGS = PipelineSettings(
-    select=SelectSettings(target=24, top={"*": 0.5}, giant=1.0, fewest_in_language=4),
-    tasks=TaskSettings(tasks=("title", "tag", "topic", "comment-match"), least=0.1),
-    audit=AuditSettings(practice=100),
+    select=SelectSettings(target=80, top={"*": 0.3}),
+    tasks=TaskSettings(tasks=("title", "tag", "topic", "comment-match")),
+    audit=AuditSettings(practice=200),
 )
+"""As the page has them."""
 _SHOWN = 3
 
 
@@ -58,7 +60,7 @@ def main(folder: Path) -> None:
     draw_contact_sheet(
         [crawl / f"{ref.partition('/')[2]}.mp4" for ref in shown],
         PICTURES / "tiktok-crawl.jpg",
-        titles=[f"{titles[ref][:40]}\n{topics.get(ref, '')}" for ref in shown],
+        titles=[f"{shorten(titles[ref], 44, placeholder='…')}\n{topics.get(ref, '')}" for ref in shown],
         frames=6,
         crop=1.0,
     )

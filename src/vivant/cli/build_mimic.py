@@ -272,16 +272,17 @@ def world(
         tell(step)
         return
     assert out is not None
+    from vivant.build.mimic.steps import explain_errors
     from vivant.build.mimic.world.crawl import write_crawl
 
     if form == "tiktok":
         from vivant.build.mimic.world.web_items import write_web_crawl
 
-        with bar() as progress:
+        with explain_errors(out, "world"), bar() as progress:
             write_web_crawl(out, plan, render_first=render, broken=broken > 0, progress=progress)
         say(f"Written to {out}: {videos:,} videos in videos.jsonl, their comments in comments.json")
         return
-    with bar() as progress:
+    with explain_errors(out, "world"), bar() as progress:
         happened = write_crawl(out, plan, render_first=render, broken=broken, progress=progress)
     accidents = ", ".join(f"{number} {name}" for name, number in happened.items())
     say(f"Written to {out}: {videos:,} files" + (f", of which {accidents}" if accidents else ""))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.build.mimic.test_sources import thread, video
 from tests.support.crawl_kit import (
@@ -25,6 +26,7 @@ from tests.support.crawl_kit import (
 from vivant.build.mimic.ingestion import ingest, raw_json
 from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
 from vivant.build.mimic.steps import StepError
+from vivant.cli.main import app
 
 
 def _crawl(folder: Path, **files: bytes) -> None:
@@ -326,6 +328,18 @@ def test_links_that_go_in_a_circle_and_folders_without_rights(
         ("itself.json", "", "cannot be read: Too many levels of symbolic links"),
     ]
     assert any(note.startswith("Not read: closed.") for note in step.record.notes)
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here")
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "item.json").write_text(json.dumps(web_item()))
+    with pytest.raises(StepError, match=r"^ingest: cannot work in .*file"):
+        ingest(tmp_path / "file", [tmp_path / "crawl"], ALONE)
+    result = CliRunner().invoke(
+        app, ["build", "mimic", "world", "--out", str(tmp_path / "file"), "--videos", "5"]
+    )
+    assert result.exit_code == 1 and str(result.exception).startswith("world: cannot work in")
 
 
 def test_a_work_folder_inside_the_source_does_not_make_it_new(tmp_path: Path) -> None:

@@ -140,6 +140,18 @@ def test_a_mapping_keeps_the_likes_of_comments_inside_rows(tmp_path: Path) -> No
     assert [(c["text"], c["likes"]) for c in rows(tmp_path, "comments")] == [("hm", 4), ("eh", None)]
 
 
+def test_a_mapping_with_a_mistake_is_named_beside_its_table(tmp_path: Path) -> None:
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "a.yaml").write_text("video:\n  file: t.csv\n  columns: {id: name}\n")
+    (tmp_path / "crawl" / "b.yaml").write_text("videos:\n  file: t.csv\n   columns: {id\n")
+    (tmp_path / "crawl" / "settings.yaml").write_text("select: {target: 5}\n")
+    take(tmp_path, t__csv="name\n1\n", item__json=web_item())
+    reasons = {source: reason for source, _, reason in quarantine(tmp_path)}
+    assert sorted(reasons) == ["a.yaml", "b.yaml", "t.csv"]
+    assert reasons["a.yaml"] == "not read: a mapping has a block `videos`; this has video"
+    assert "line 3" in reasons["b.yaml"]
+
+
 @pytest.mark.parametrize(
     ("text", "count"),
     [

@@ -16,7 +16,7 @@ import pytest
 from tests.support.helpers import vivant
 from tests.support.mimic_build_kit import Words, settings, thread, video, write_clean
 from vivant.build.mimic.selection import select_videos
-from vivant.build.mimic.settings import TopicSettings
+from vivant.build.mimic.settings import TaskSettings, TopicSettings
 from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.steps import StepError
 from vivant.build.mimic.tasks import make_tasks
@@ -135,6 +135,23 @@ def test_the_steps_after_it_ask_for_the_topics_that_were_made(tmp_path: Path) ->
     assert len(asked) >= 32
     assert {option["text"] for item in asked for option in item["options"]} <= names
     assert all(len({option["text"] for option in item["options"]}) == 4 for item in asked)
+
+
+def test_options_of_topics_that_were_made_are_in_the_video_s_language(tmp_path: Path) -> None:
+    """Or whoever hears which language is spoken knows the answer."""
+    videos = [bare(number, language="de" if number // 16 % 2 else "en") for number in range(320)]
+    write_clean(tmp_path, videos, [c for v in videos for c in thread(v, 104)])
+    chosen = settings(tasks=TaskSettings(tasks=("topic",)))
+    make_topics(tmp_path, chosen)
+    select_videos(tmp_path, chosen)
+    split_videos(tmp_path, chosen)
+    make_tasks(tmp_path, chosen, encoder=Words())
+    language = {f"{v['platform']}/{v['id']}": v["language"] for v in videos}
+    items = [json.loads(line) for line in (tmp_path / "tasks" / "items.jsonl").read_text().splitlines()]
+    asked = Counter(language[item["video"]] for item in items)
+    assert asked["en"] >= 12 and asked["de"] >= 12
+    for item in items:
+        assert {language[option["video"]] for option in item["options"]} == {language[item["video"]]}
 
 
 def test_topics_that_came_with_the_videos_stay(tmp_path: Path) -> None:

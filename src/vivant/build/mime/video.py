@@ -239,7 +239,7 @@ def draw_contact_sheet(
     font = ImageFont.load_default(size=max(10, height // 8))
     margin = 0
     if titles is not None:
-        margin = 16 + max(round(font.getlength(title)) for title in titles)
+        margin = 16 + max(round(font.getlength(line)) for title in titles for line in title.split("\n"))
     step = height + _GAP
     size = (margin + max(s.width for s in strips), step * len(strips) - _GAP)
     sheet = Image.new("RGB", size, (255, 255, 255))

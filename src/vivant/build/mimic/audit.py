@@ -106,7 +106,7 @@ def audit(
         "redraw": redraw,
         "drop": drop,
     }
-    with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=4, force=force) as step:
+    with begin_step(work, STEP, ["clean", "split", "tasks"], parameters, version=5, force=force) as step:
         if not step.done:
             _audit(work, settings, progress, step, redraw, drop, VectorStore(work, progress, encoder))
             practised, asked = len(sample_practice(work, settings)), settings.audit.practice

@@ -154,9 +154,15 @@ def draw_distractors(material: VideoTable, texts: TaskTexts, attempt: int = 0) -
     rng = np.random.default_rng(seed)
     judge = DistractorCosts(material, texts, rng)
     spoken = texts.task in SPOKEN
-    kept = np.ones(len(texts.options), bool) if spoken else choose_fair_share(judge.code, rng)
+    kept = np.ones(len(texts.options), bool)
     wrong_options: list[list[int]] = [[] for _ in texts.options]
-    language = material.language[texts.owner] if spoken else np.zeros(len(wrong_options), np.int64)
+    if texts.task == "topic":
+        language = material.topic_language[texts.owner]
+    else:
+        language = material.language[texts.owner] if spoken else np.zeros(len(wrong_options), np.int64)
+    for tongue in np.unique(language) if not spoken else ():
+        members = np.flatnonzero(language == tongue)
+        kept[members] = choose_fair_share(judge.code[members], rng)
     for tongue in np.unique(language[kept]):
         members = np.flatnonzero((language == tongue) & kept)
         rest = members

@@ -78,11 +78,12 @@ def _draw_videos(counts: Counts, path: Path) -> None:
             positions = [row + 0.4 * shift - 0.2 for row in range(len(names))]
             axis.barh(positions, shares, 0.38, color=colour, label=f"{part} ({parts[part].total():,})")
         axis.set_yticks(range(len(names)), names)
-        axis.invert_yaxis()
+        axis.set_ylim(max(len(names), 3) - 0.5, -0.5)  # a single value gets no bar as high as the panel
         axis.set_xlabel("% of videos")
         axis.set_title(facet, loc="left", fontsize=9)
-    axes.flat[0].legend(frameon=False, loc="lower right")
-    figure.tight_layout()
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, frameon=False, loc="upper center", ncols=2)
+    figure.tight_layout(rect=(0, 0, 1, 0.95))
     save_figure(pyplot, figure, path)
 
 

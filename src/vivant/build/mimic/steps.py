@@ -158,20 +158,28 @@ def begin_step(
     inside the step's own that are deleted when the rest is whole, and not before: an interrupted run needs them.
     """
     try:
-        if not work.exists():  # a name mistyped leaves nothing behind
-            for source in inputs:
-                _fingerprint(work, name, source)
-        work.mkdir(parents=True, exist_ok=True)
-        busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
-        with lock_file(work / f".{name}.lock", busy):
-            yield from _run_step(work, name, inputs, parameters, version, resume, scratch, force)
+        with explain_errors(work, name):
+            if not work.exists():  # a name mistyped leaves nothing behind
+                for source in inputs:
+                    _fingerprint(work, name, source)
+            work.mkdir(parents=True, exist_ok=True)
+            busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
+            with lock_file(work / f".{name}.lock", busy):
+                yield from _run_step(work, name, inputs, parameters, version, resume, scratch, force)
     except StepError:
         raise
     except VivantError as error:
         raise StepError(f"{name}: {error}") from error
+
+
+@contextlib.contextmanager
+def explain_errors(folder: Path, name: str) -> Iterator[None]:
+    """What the file system refuses to a step that writes a folder, as one line that begins with the step's name."""
+    try:
+        yield
     except OSError as error:
         file = f" {error.filename}" if error.filename else ""
-        raise StepError(f"{name}: cannot work in {work}:{file} {error.strerror or error}") from error
+        raise StepError(f"{name}: cannot work in {folder}:{file} {error.strerror or error}") from error
 
 
 def _run_step(

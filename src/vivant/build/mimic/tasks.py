@@ -36,7 +36,7 @@ def make_tasks(
     With `ray`, MiniLM reads texts on the cluster of that address.
     """
     parameters = {"tasks": msgspec.to_builtins(settings.tasks), "seed": settings.seed}
-    with begin_step(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
+    with begin_step(work, STEP, ["clean", "split"], parameters, version=3, force=force) as step:
         if not step.done:
             videos = read_bench_videos(work, settings)
             store = VectorStore(work, progress, RayEncoder(ray, encoder) if ray else encoder)

@@ -144,14 +144,17 @@ def optional_inputs(work: Path, name: str) -> list[str]:
 
 
 def videos_source(work: Path) -> str:
-    """The clean videos with the topics that were made for them, as a DuckDB table expression."""
+    """The clean videos with the topics that were made for them, as a DuckDB table expression.
+
+    `made_topic` is the id of a topic that was made, whose name is in the video's language; else empty.
+    """
     clean = parquet_source(work / "clean" / "videos")
     if not (work / STEP / RECORD).is_file():
-        return clean
+        return f"(SELECT *, '' AS made_topic FROM {clean})"
     made = parquet_source(work / STEP / "videos.parquet")
     return (
-        f"(SELECT v.* REPLACE (coalesce(t.topics, v.topics) AS topics) FROM {clean} v "
-        f"LEFT JOIN (SELECT ref, topics FROM {made}) t USING (ref))"
+        "(SELECT v.* REPLACE (coalesce(t.topics, v.topics) AS topics), coalesce(topic, '') AS made_topic "
+        f"FROM {clean} v LEFT JOIN {made} t USING (ref))"
     )
 
 

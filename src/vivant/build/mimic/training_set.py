@@ -69,7 +69,7 @@ def make_training_set(
         "tasks": msgspec.to_builtins(settings.tasks),
         "seed": settings.seed,
     }
-    with begin_step(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
+    with begin_step(work, STEP, ["clean", "split"], parameters, version=3, force=force) as step:
         if not step.done:
             store = VectorStore(work, progress, encoder) if settings.train.meaning else None
             writer = _Writer(work, step.folder, settings)

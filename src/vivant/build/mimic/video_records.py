@@ -27,7 +27,7 @@ _SENTENCE = re.compile(r"[.!?。！？؟](?=\s|$)|\n")
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _COLUMNS = (
     "platform, id, uploader, title, description, tags, topics, category, language, uploaded, duration, width, "
-    "height, views, likes, comment_count, licence, source, file, dup_group"
+    "height, views, likes, comment_count, licence, source, file, dup_group, made_topic"
 )
 _SAID = (
     ", ".join(f"[one.{field} for one in said]" for field in ("id", "text", "likes", "language"))
@@ -46,6 +46,8 @@ class VideoRecord(Struct, frozen=True):
     """Its file, relative to the media root; empty where there is none."""
     spoken: tuple[str, ...]
     """The language of each of its comments."""
+    made_topic: str = ""
+    """The id of its topic, if the step topics made it: the name is in the video's language."""
 
 
 def read_video_records(
@@ -95,7 +97,7 @@ def read_video_records(
 
 def _make_record(row: tuple[Any, ...], description: int) -> VideoRecord:
     (platform, name, uploader, title, words, tags, topics, category, language, uploaded, *rest) = row
-    duration, width, height, views, likes, count, licence, source, media, group, *columns = rest
+    duration, width, height, views, likes, count, licence, source, media, group, made_topic, *columns = rest
     comments, spoken = _make_comments(*(column or () for column in columns))
     line = MimicVideo(
         platform=platform,
@@ -120,7 +122,7 @@ def _make_record(row: tuple[Any, ...], description: int) -> VideoRecord:
         comments=comments,
         extra={} if group is None else {"group": group},
     )
-    return VideoRecord(line, group, media, spoken)
+    return VideoRecord(line, group, media, spoken, made_topic)
 
 
 def _make_comments(

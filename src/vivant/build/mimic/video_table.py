@@ -59,6 +59,8 @@ class VideoTable:
         self.seed = seed
         self.store = store
         self.language = encode_names(line.language for line in self.lines)
+        self.topic_language = np.where([video.made_topic != "" for video in videos], self.language, -1)
+        """-1 where the topic came with the video: its name may be that of videos in other languages too."""
         self.platform = encode_names(line.platform for line in self.lines)
         self.category = encode_names((line.category for line in self.lines), unknown="")
         self.uploader = encode_names((line.uploader for line in self.lines), unknown="")

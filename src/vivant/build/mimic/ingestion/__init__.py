@@ -15,6 +15,7 @@ from vivant.build.mimic.ingestion.privacy import SALT, Anonymiser, read_salt
 from vivant.build.mimic.ingestion.source_files import (
     MAPPINGS,
     READ,
+    find_mapping_error,
     is_mapping,
     list_files,
     list_mapped_files,
@@ -25,7 +26,7 @@ from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, RecordWriter, write_missing_tables
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
-from vivant.build.mimic.steps import BuildStep, StepError, begin_step
+from vivant.build.mimic.steps import BuildStep, StepError, begin_step, explain_errors
 from vivant.build.worker_pool import make_pool
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.progress import ProgressCallback, ignore_progress
@@ -72,8 +73,9 @@ def ingest(
     """
     _check_sources(sources)
     inputs = [*sources, *_list_tables(sources)]
-    work.mkdir(parents=True, exist_ok=True)
-    salt = read_salt(work)
+    with explain_errors(work, "ingest"):
+        work.mkdir(parents=True, exist_ok=True)
+        salt = read_salt(work)
     root = (media or _common_folder(sources)).resolve()
     named = {
         "ingest": msgspec.to_builtins(settings.ingest),
@@ -243,7 +245,7 @@ def _list_parts(
             others.append((path, "table"))
             mapped |= list_mapped_files(path)
     for source, path in files:
-        if path in mapped or path.endswith(MAPPINGS):
+        if path in mapped or (path.endswith(MAPPINGS) and not find_mapping_error(path)):
             continue
         if path.endswith(".info.json"):
             infos.append(path)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, cached_property
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ from vivant.core.errors import DataError
 from vivant.core.yaml_files import read_yaml
 
 _DEEPEST = 12
+_MOST_FIELDS = 100
+"""Of a record; real ones have up to eighty."""
 _PAGES = ("has_more", "hasMore", "cursor")
 _RECORDS = ("comments", "videos", "itemList", "item_list", "aweme_list")
 UNKNOWN = "no record of a known form"
@@ -63,9 +65,9 @@ class CrawlForm(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     spans: list[str] = []
     markup: bool = False
 
-    def fits(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record has the fields of this form."""
-        return all(any(name in record for name in names.split("|")) for names in self.when)
+    def fits(self, fields: Collection[str]) -> bool:
+        """Whether a record of these fields is of this form."""
+        return all(any(name in fields for name in names.split("|")) for names in self.when)
 
     def list_texts(self) -> set[str]:
         """The fields that hold texts or names, and never objects."""
@@ -106,8 +108,14 @@ def find_form(record: Any) -> CrawlForm | None:
     """The form of a record that stands by itself; None where it has none."""
     if not isinstance(record, Mapping):
         return None
+    # Records of a file mostly have the same fields; an object keyed by ids has its own.
+    return _find_form(tuple(record)) if len(record) <= _MOST_FIELDS else _find_form.__wrapped__(tuple(record))
+
+
+@lru_cache(maxsize=512)
+def _find_form(fields: tuple[str, ...]) -> CrawlForm | None:
     forms = load_forms()
-    return next((form for form in (*forms.comments, *forms.videos) if form.fits(record)), None)
+    return next((form for form in (*forms.comments, *forms.videos) if form.fits(fields)), None)
 
 
 def is_info(record: Any) -> bool:
@@ -281,15 +289,10 @@ def _iter_threads(
         if isinstance(comment, str) and comment.strip():
             yield _BARE, {"text": comment}, parent
             continue
-        fitting = (
-            [form for form in load_forms().comments if form.fits(comment)]
-            if isinstance(comment, Mapping)
-            else []
-        )
-        if not fitting:
+        form = find_form(comment)
+        if form is None or form not in load_forms().comments:
             yield "no comment of a known form"
             continue
-        form = fitting[0]
         yield form, comment, parent
         name = str(get_path(comment, str(form.columns["id"])) or "")
         for path in form.replies:

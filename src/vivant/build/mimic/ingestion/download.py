@@ -14,6 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from vivant.build.mimic.steps import explain_errors
 from vivant.core.errors import UsageError
 
 FOLDER = "downloads"
@@ -51,7 +52,8 @@ def download(request: DownloadRequest, work: Path) -> Path:
         if path is not None and not path.is_file():
             raise UsageError(f"The {name} {path} is not there")
     folder = work / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
+    with explain_errors(work, "ingest"):
+        folder.mkdir(parents=True, exist_ok=True)
     command = [*_program(request.program), *_options(request, work, folder)]
     try:
         running = subprocess.Popen(

@@ -56,6 +56,18 @@ def is_mapping(path: str) -> bool:
     return isinstance(content, dict) and isinstance(content.get("videos"), dict)
 
 
+def find_mapping_error(path: str) -> str:
+    """Why a YAML file that speaks of columns is no mapping; nothing where it is one, or somebody's settings."""
+    try:
+        content = load_yaml(Path(path))
+    except DataError as error:
+        return str(error)
+    blocks = content.values() if isinstance(content, dict) and not is_mapping(path) else ()
+    if any(isinstance(block, dict) and "columns" in block for block in blocks):
+        return f"a mapping has a block `videos`; this has {', '.join(map(str, content))}"
+    return ""
+
+
 def list_mapped_files(path: str) -> set[str]:
     """The files that a mapping names, which are read by it alone; one that is not there is refused."""
     mapping = read_mapping(Path(path))
@@ -77,6 +89,8 @@ def read_file(
     reason = ""
     if path.exists() and not path.is_file():
         reason = "a pipe or a device, not a file"
+    elif end in MAPPINGS:
+        reason = find_mapping_error(str(path))
     elif path.name.endswith(_CHATS):
         reason = "a live chat, which is no comment on the video"
     elif inner not in (*JSON_FILES, *TABLES):

@@ -53,14 +53,15 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
     mapped = read_mapping(mapping)
     for location, fields in _iter_mapped(mapped.videos, mapping.parent):
         if isinstance(fields, DataError):
-            writer.leave(location, "", str(fields), kind="broken row")
+            writer.leave(location, "", str(fields).removeprefix(f"{location}: "), kind="broken row")
         else:
             _add_video(fields, location, writer, defaults)
     if mapped.comments is None:
         return
     for number, (location, fields) in enumerate(_iter_mapped(mapped.comments, mapping.parent), 1):
         if isinstance(fields, DataError):
-            writer.leave_comments(location, f"broken row: {fields}", 1, new=True)
+            reason = str(fields).removeprefix(f"{location}: ")
+            writer.leave_comments(location, f"broken row: {reason}", 1, new=True)
             continue
         video = values.parse_text(fields.get("video"))
         if not video:
