@@ -7,25 +7,21 @@ stands: it stays where it is, and the lower foot is on the ground. Then standing
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from vivant.build.mime.bad_frames import GAP, find_stretch, format_count
-from vivant.build.mime.foot_locking import lock_feet
+from vivant.build.mime.foot_locking import lock_feet, stand
 from vivant.build.mime.keypoint_repair import fill_unseen, restore_sides, smooth_points
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted
 from vivant.build.mime.rotation import Array, about, basis, unit
 from vivant.build.mime.skeleton import (
-    ANKLE_HEIGHT,
     INDEX,
     JOINTS,
     OFFSETS,
     STATURE,
     Skeleton,
-    forward,
     local_rotations,
 )
 from vivant.core.errors import DataError
@@ -70,7 +66,7 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
         _add_depth(points, scale)
         notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
     turned = _turn(points, keypoints)
-    motion = _stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
+    motion = stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
     if hold_feet:
         motion, held = lock_feet(motion, _DEPTH)
         notes.extend(held)
@@ -284,25 +280,3 @@ def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array,
     left = np.cross([0.0, 1.0, 0.0], sole)
     foot = basis(sole, left) @ basis([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]).T
     turned[:, INDEX[side + "Foot"]] = turned[:, INDEX[side + "Toe"]] = foot
-
-
-# ── the floor ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _stand(motion: Motion) -> Motion:
-    """The motion with its lower foot on the floor in every frame, moved so that the foot that stands stays."""
-    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
-    ankles = positions[:, [INDEX["LeftFoot"], INDEX["RightFoot"]]]
-    toes = positions[:, [INDEX["LeftToe"], INDEX["RightToe"]]]
-    sole = ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1]
-    lowest = np.minimum(ankles[..., 1] - ANKLE_HEIGHT, toes[..., 1] - sole)
-    root = motion.root.copy()
-    root[:, 1] = -lowest.min(axis=1)
-    # Who is lower carries the weight; within two centimetres both do.
-    weight = np.exp(-(lowest - lowest.min(axis=1, keepdims=True)) / 0.02)
-    weight /= weight.sum(axis=1, keepdims=True)
-    steps = np.diff(ankles[..., [0, 2]], axis=0)
-    way = -np.cumsum((steps * weight[1:, :, None]).sum(axis=1), axis=0)
-    root[1:, [0, 2]] += way
-    root[:, [0, 2]] -= (root[:, [0, 2]].min(axis=0) + root[:, [0, 2]].max(axis=0)) / 2
-    return replace(motion, root=root)

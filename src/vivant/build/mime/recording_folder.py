@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vivant.build.mime.clean import CleaningReport
 from vivant.build.mime.keypoints import NoKeypointsError, load_keypoints
-from vivant.build.mime.recording import KEYPOINT_FILES, MOTION_FILES, list_animations
+from vivant.build.mime.recording import FOREIGN_FILES, KEYPOINT_FILES, MOTION_FILES, list_animations
 from vivant.core.errors import UsageError, VivantError
 
 Cleaner = Callable[[Path, Path, str | None], CleaningReport]
@@ -72,7 +72,7 @@ def clean_folder(
     files = [source]
     if source.is_dir():
         files = sorted(file for file in source.rglob("*") if file.is_file() and not file.name.startswith("."))
-    recordings = [file for file in files if file.suffix.lower() in MOTION_FILES]
+    recordings = [file for file in files if file.suffix.lower() in (*MOTION_FILES, *FOREIGN_FILES)]
     if any(file.suffix.lower() not in KEYPOINT_FILES for file in recordings):
         # Beside skeletons' files, data sets keep tables of labels and cuts.
         recordings = [file for file in recordings if not _is_table(file)]
