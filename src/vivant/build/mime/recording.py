@@ -16,7 +16,7 @@ from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 GLTF_FILES = (".glb", ".gltf", ".vrm", ".vrma")
 KEYPOINT_FILES = (".json", ".jsonl", ".csv", ".npy")
-MOTION_FILES = (".bvh", ".fbx", ".npz", *GLTF_FILES, *KEYPOINT_FILES)
+MOTION_FILES = (".bvh", ".fbx", ".amc", ".mvnx", ".npz", *GLTF_FILES, *KEYPOINT_FILES)
 """Kinds of files that a motion can come from."""
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".pt")
 FOREIGN_FILES = {
@@ -28,6 +28,7 @@ FOREIGN_FILES = {
     ".c3d": "it holds markers and no skeleton; solve them in the recorder's program and export BVH or FBX",
 }
 """Kinds of files that hold motions, are not read, and what to do with them."""
+_MOTIVE = "Motive's .csv"
 _ORDER = "ZXY"
 _STILL = 1e-4
 """Share of a skeleton's size by which a joint may move beside its parent and still hang on a rigid bone."""
@@ -68,7 +69,9 @@ def read_recording(
         raise UsageError(
             f"{file}: --animation chooses one of a glTF or FBX file's; this kind of file holds one"
         )
-    if source_fps is not None and kind not in (".npz", *KEYPOINT_FILES):
+    if kind == ".csv" and is_motive(file):
+        kind = _MOTIVE
+    if source_fps is not None and kind not in (".npz", ".amc", *KEYPOINT_FILES):
         raise UsageError(f"{file}: --source-fps is for files that state no rate; this kind states it")
     if unit is not None and (kind in (".npz", *KEYPOINT_FILES) or unit <= 0):
         raise UsageError(
@@ -110,6 +113,18 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
         from vivant.build.mime.gltf import load_gltf
 
         return load_gltf(file, animation)
+    if kind == ".amc":
+        from vivant.build.mime.acclaim import load_amc
+
+        return load_amc(file, source_fps)
+    if kind == ".mvnx":
+        from vivant.build.mime.mvnx import load_mvnx
+
+        return load_mvnx(file)
+    if kind == _MOTIVE:
+        from vivant.build.mime.motive import load_motive
+
+        return load_motive(file)
     if kind == ".fbx":
         from vivant.build.mime.blender.motions import convert_fbx
 
@@ -117,6 +132,15 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
         name = choose_animation(file, tuple(converted), animation)
         return replace(load_bvh(converted[name]), source=str(file))
     return load_bvh(file)
+
+
+def is_motive(file: Path) -> bool:
+    """Whether a table is an export of Motive, in place of keypoints."""
+    try:
+        with file.open(encoding="utf-8-sig", errors="replace") as stream:
+            return stream.readline().startswith("Format Version")
+    except OSError:
+        return False
 
 
 def _holds_smpl(file: Path) -> bool:

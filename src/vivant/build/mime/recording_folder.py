@@ -10,7 +10,13 @@ from pathlib import Path
 
 from vivant.build.mime.clean import CleaningReport
 from vivant.build.mime.keypoints import NoKeypointsError, load_keypoints
-from vivant.build.mime.recording import FOREIGN_FILES, KEYPOINT_FILES, MOTION_FILES, list_animations
+from vivant.build.mime.recording import (
+    FOREIGN_FILES,
+    KEYPOINT_FILES,
+    MOTION_FILES,
+    is_motive,
+    list_animations,
+)
 from vivant.core.errors import UsageError, VivantError
 
 Cleaner = Callable[[Path, Path, str | None], CleaningReport]
@@ -116,7 +122,7 @@ def clean_folder(
 
 def _is_table(file: Path) -> bool:
     """Whether a file whose kind can hold keypoints is about something else."""
-    if file.suffix.lower() not in KEYPOINT_FILES:
+    if file.suffix.lower() not in KEYPOINT_FILES or is_motive(file):
         return False
     try:
         load_keypoints(file)
