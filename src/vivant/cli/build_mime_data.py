@@ -64,8 +64,9 @@ def clean(
         Path,
         Argument(
             metavar="IN",
-            help="A recording, or a folder of them: .bvh, .fbx, .amc, .mvnx, .npz (AMASS), .glb, .gltf, .vrma, Motive's "
-            ".csv, or keypoints as .json, .jsonl, .csv or .npy. A folder that OpenPose wrote is one recording.",
+            help="A recording, or a folder of them: .bvh, .fbx, .amc, .mvnx, .npz (AMASS), .glb, .gltf, .vrma, "
+            "Motive's .csv, or keypoints as .json, .jsonl, .csv, .npy, .trc or .skeleton. A folder that OpenPose wrote "
+            "is one recording.",
         ),
     ],
     out: Annotated[Path, Argument(metavar="OUT", help="Where the result is written: a .bvh, or a folder.")],

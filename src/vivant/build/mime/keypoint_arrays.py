@@ -77,7 +77,7 @@ def read_arrays(file: Path, arrays: dict[str, Any], source_fps: float | None) ->
         raise DataError(f"{file}: {points.shape[1]} points a frame, and layouts of {known} are known")
     layout = layouts[points.shape[1]]
     if not flat:
-        points = _face_picture(file, points, layout)
+        points = face_picture(file, points, layout)
     frames: list[PoseFrame | None] = [
         PoseFrame(place, seen) if np.isfinite(place).any() else None
         for place, seen in zip(points, scores, strict=True)
@@ -118,7 +118,7 @@ def _part_scores(points: Array) -> tuple[Array, Array]:
     return points, ones
 
 
-def _face_picture(file: Path, points: Array, layout: tuple[str, ...]) -> Array:
+def face_picture(file: Path, points: Array, layout: tuple[str, ...]) -> Array:
     """The points around the hips in a picture's axes (right, down, away), whichever axis is up in the file."""
 
     def middle(name: str) -> Array:

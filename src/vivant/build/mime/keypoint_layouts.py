@@ -62,6 +62,21 @@ SMPL_JOINTS = (
     *("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist", "right_wrist"),
     *("left_hand", "right_hand"),
 )
+KINECT = (
+    *("root", "spine", "neck", "head", "left_shoulder", "left_elbow", "left_wrist", "left_hand"),
+    *(
+        "right_shoulder",
+        "right_elbow",
+        "right_wrist",
+        "right_hand",
+        "left_hip",
+        "left_knee",
+        "left_ankle",
+        "left_foot",
+    ),
+    *("right_hip", "right_knee", "right_ankle", "right_foot", "thorax"),
+    *("left_hand_tip", "left_thumb", "right_hand_tip", "right_thumb"),
+)
 FLAT_LAYOUTS = {
     len(layout): layout
     for layout in (COCO, MPII, HALPE, WHOLEBODY, (*HALPE, *_others(110)), BODY_25, OPENPOSE_COCO)

@@ -136,7 +136,7 @@ def load_keypoints(
     """Read a file, whose suffix tells its kind.
 
     Args:
-        file: JSON, JSON lines, CSV or NumPy's arrays.
+        file: JSON, JSON lines, CSV, NumPy's arrays, TRC or NTU's .skeleton.
         source_fps: The rate of one that states none.
         video_size: Width and height of the video, for landmarks that are shares of its sides.
     """
@@ -156,7 +156,10 @@ def _load(file: Path, source_fps: float | None) -> Keypoints:
         raise DataError(f"{file}: cannot be read ({error.strerror or error})") from None
     from vivant.build.mime.keypoint_csv import read_csv
     from vivant.build.mime.keypoint_json import read_json
+    from vivant.build.mime.keypoint_text import read_skeleton, read_trc
 
+    if file.suffix.lower() in (".trc", ".skeleton"):
+        return (read_trc if file.suffix.lower() == ".trc" else read_skeleton)(file, text, source_fps)
     if file.suffix.lower() == ".csv":
         return read_csv(file, text, source_fps)
     document, broken = (

@@ -15,7 +15,7 @@ from vivant.build.mime.rotation import Array, to_euler
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 GLTF_FILES = (".glb", ".gltf", ".vrm", ".vrma")
-KEYPOINT_FILES = (".json", ".jsonl", ".csv", ".npy")
+KEYPOINT_FILES = (".json", ".jsonl", ".csv", ".npy", ".trc", ".skeleton")
 MOTION_FILES = (".bvh", ".fbx", ".amc", ".mvnx", ".npz", *GLTF_FILES, *KEYPOINT_FILES)
 """Kinds of files that a motion can come from."""
 _PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".pt")
