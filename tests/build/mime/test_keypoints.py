@@ -276,6 +276,36 @@ def test_legs_outside_of_the_picture_stand(motion: Motion, tmp_path: Path) -> No
     assert np.allclose(place[:, INDEX["LeftFoot"], 1], 0.08, atol=0.03)
 
 
+def test_named_points_of_another_layout_are_read(motion: Motion, tmp_path: Path) -> None:
+    names = [name for name in BLAZEPOSE if name.split("_")[-1] in ("nose", "ear", "shoulder", "elbow", "wrist", "hip",
+                                                                  "knee", "ankle")]  # fmt: skip
+    frames = {
+        f"frame_{n:04d}": {"person_0": {
+            (name[0].upper() + name.split("_")[1].title() if "_" in name else name.title()): mark
+            for name, mark in zip(BLAZEPOSE, _marks(points), strict=True) if name in names}}
+        for n, points in enumerate(world_landmarks(motion))
+    }  # fmt: skip
+    assert "RShoulder" in frames["frame_0000"]["person_0"]
+    assert _apart(read_recording(_write(tmp_path, frames), source_fps=30), motion) < 0.06
+
+
+def test_a_picture_that_ends_above_the_hips_shows_a_trunk(motion: Motion, tmp_path: Path) -> None:
+    frames = []
+    for points in world_landmarks(motion):
+        marks = _marks(points)
+        for n in range(BLAZEPOSE.index("left_hip"), 33):
+            marks[n]["visibility"] = 0.05
+        frames.append(marks)
+    result = read_recording(_write(tmp_path, {"fps": 30, "frames": frames}))
+    assert any("hips are hardly ever seen" in note for note in result.notes)
+    place, true = (m.joints(Skeleton())[0] for m in (result.motion, motion))
+    arms = [INDEX[side + joint] for side in ("Left", "Right") for joint in ("ForeArm", "Hand")]
+    shoulders = [INDEX["LeftArm"], INDEX["RightArm"]]
+    ours, theirs = (each[:, arms] - each[:, shoulders].mean(axis=1, keepdims=True) for each in (true, place))
+    assert np.linalg.norm(theirs - ours, axis=-1).mean() < 0.1
+    assert place[:, INDEX["Head"], 1].min() > 1.4 and place[:, INDEX["LeftFoot"], 1].max() < 0.12
+
+
 def test_the_foot_that_stands_stays(tmp_path: Path) -> None:
     motion = perform(ACTIONS["Digging01"], 30.0)
     result = read_recording(_write(tmp_path, FORMS["frames with a rate"](world_landmarks(motion))))
@@ -323,6 +353,7 @@ def test_shares_of_a_picture_need_its_size(motion: Motion, tmp_path: Path) -> No
     assert _apart(read_recording(tmp_path / "phone.json", video_size=(640, 480)), motion) < 0.03
     result = read_recording(_write(tmp_path, {**document, "width": 640, "height": 480}))
     assert _apart(result, motion) < 0.03
+    assert result.unit == "pixels"
     done = vivant("build", "mime", "clean", "phone.json", "a.bvh", "--video-size", "640", cwd=tmp_path)
     assert done.returncode == 1 and "--video-size is WIDTHxHEIGHT in pixels" in done.stderr
 

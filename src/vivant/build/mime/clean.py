@@ -280,7 +280,7 @@ def clean(
         source=source,
         fps=motion.fps,
         frames=len(motion),
-        unit=tell_unit(retargeted.stature),
+        unit=retargeted.unit or tell_unit(retargeted.stature),
         stature=retargeted.stature,
         ignored=retargeted.ignored,
         cut_start=start / motion.fps,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +10,10 @@ from vivant.build.mime.bad_frames import format_count
 from vivant.build.mime.keypoint_arrays import face_picture
 from vivant.build.mime.keypoint_layouts import KINECT
 from vivant.build.mime.keypoint_people import choose_person
-from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames
+from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames, plain_name
 from vivant.core.errors import DataError
 
 _KINECT_RATE = 30.0
-_SIDES = {"r": "right", "l": "left"}
-_SAME = {"big_toe": "foot_index", "chip": "root", "hip": "root", "mid_hip": "root"}
 
 
 def read_trc(file: Path, text: str, source_fps: float | None) -> Keypoints:
@@ -25,7 +22,7 @@ def read_trc(file: Path, text: str, source_fps: float | None) -> Keypoints:
     if len(lines) < 6 or not lines[0].startswith("PathFileType"):
         raise DataError(f"{file}: does not begin with PathFileType, as a TRC file does")
     stated = dict(zip(lines[1].split("\t"), lines[2].split("\t"), strict=False))
-    names = tuple(_name_marker(name) for name in lines[3].split("\t")[2:] if name.strip())
+    names = tuple(plain_name(name) for name in lines[3].split("\t")[2:] if name.strip())
     missing = [f"{side}_{name}" for side in ("left", "right") for name in ("shoulder", "hip")
                if f"{side}_{name}" not in names]  # fmt: skip
     if missing:
@@ -56,16 +53,6 @@ def read_trc(file: Path, text: str, source_fps: float | None) -> Keypoints:
     except (KeyError, ValueError):
         rate = None
     return join_frames(file, frames, names, rate, source_fps, bad=bad)
-
-
-def _name_marker(name: str) -> str:
-    """RBigToe, r_big_toe and RightBigToe as the layouts write them."""
-    plain = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[RL])(?=[A-Z][a-z])", "_", name.strip()).lower()
-    side, _, rest = plain.partition("_")
-    side = _SIDES.get(side, side)
-    if side in _SIDES.values():
-        return f"{side}_{'foot_index' if rest == 'big_toe' else rest}"
-    return _SAME.get(plain, plain)
 
 
 def read_skeleton(file: Path, text: str, source_fps: float | None) -> Keypoints:

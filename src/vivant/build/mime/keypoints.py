@@ -33,7 +33,7 @@ class Keypoints:
     z_up: bool = False
     """Whether Z is up instead, as MMPose writes its 3D poses."""
     size: tuple[Any, ...] = ()
-    """Width and height of the picture, where the file states them."""
+    """Width and height of the picture, where the file states them; once it is loaded, where positions are its pixels."""
     notes: tuple[str, ...] = ()
 
     def point(self, *names: str) -> Array | None:
@@ -54,8 +54,12 @@ class PoseFrame:
 
 
 def plain_name(name: str) -> str:
-    """A point's name as the layouts write it."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()
+    """A point's name as the layouts write it: RBigToe, right big toe and RIGHT_FOOT_INDEX are one."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=^[RL])(?=[A-Z][a-z])|[ .-]", "_", str(name).strip()).lower()
+    side, _, rest = split.partition("_")
+    if side in ("r", "l", "right", "left"):
+        return f"{'right' if side[0] == 'r' else 'left'}_{'foot_index' if rest == 'big_toe' else rest}"
+    return "root" if split in ("chip", "hip", "mid_hip") else split
 
 
 def join_frames(
@@ -119,7 +123,7 @@ def _in_one_measure(keypoints: Keypoints, video_size: tuple[int, int] | None) ->
     hips = keypoints.point("left_hip", "right_hip")
     spread = np.nanmax(np.abs(keypoints.positions[..., :2]))
     if keypoints.z_up or hips is None or np.nanmedian(np.abs(hips[:, :2])) < 0.05 or spread > 4:
-        return keypoints
+        return replace(keypoints, size=())
     size = video_size or keypoints.size
     if len(size) != 2 or not all(isinstance(side, (int, float)) and side > 0 for side in size):
         raise DataError(
@@ -127,7 +131,7 @@ def _in_one_measure(keypoints: Keypoints, video_size: tuple[int, int] | None) ->
             "landmarks, or give the video's size: --video-size 1920x1080"
         )
     width, height = float(size[0]), float(size[1])
-    return replace(keypoints, positions=keypoints.positions * [width, height, width])
+    return replace(keypoints, positions=keypoints.positions * [width, height, width], size=(width, height))
 
 
 def load_keypoints(
