@@ -33,7 +33,7 @@ class Keypoints:
     z_up: bool = False
     """Whether Z is up instead, as MMPose writes its 3D poses."""
     size: tuple[Any, ...] = ()
-    """Width and height of the picture, where the file states them; once it is loaded, where positions are its pixels."""
+    """Width and height of the picture, where the file states them; once loaded, where positions are pixels."""
     notes: tuple[str, ...] = ()
 
     def point(self, *names: str) -> Array | None:
