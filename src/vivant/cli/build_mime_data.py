@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -64,8 +65,9 @@ def clean(
         Path,
         Argument(
             metavar="IN",
-            help="A recording, or a folder of them: .bvh, .fbx, .npz (AMASS), .glb, .gltf, .vrma, or keypoints as "
-            ".json, .jsonl or .csv. A folder that OpenPose wrote is one recording.",
+            help="A recording, or a folder of them: .bvh, .fbx, .amc, .mvnx, .npz (AMASS), .glb, .gltf, .vrma, "
+            "Motive's .csv, or keypoints as .json, .jsonl, .csv, .npy, .trc or .skeleton. A folder that OpenPose wrote "
+            "is one recording.",
         ),
     ],
     out: Annotated[Path, Argument(metavar="OUT", help="Where the result is written: a .bvh, or a folder.")],
@@ -97,6 +99,13 @@ def clean(
     source_fps: Annotated[
         float | None, Option("--source-fps", help="Rate of a recording that states none (keypoints).")
     ] = None,
+    video_size: Annotated[
+        str | None,
+        Option(
+            "--video-size",
+            help="WIDTHxHEIGHT of the video, for landmarks that are shares of its sides (keypoints).",
+        ),
+    ] = None,
     unit: Annotated[
         float | None,
         Option(
@@ -120,6 +129,8 @@ def clean(
     from vivant.build.mime.openpose import holds_openpose
     from vivant.build.mime.recording import list_animations
 
+    size = None if video_size is None else _parse_size(video_size)
+
     def clean_one(recording: Path, target: Path, name: str | None = animation) -> CleaningReport:
         return clean_file(
             recording,
@@ -134,6 +145,7 @@ def clean(
             animation=name,
             source_fps=source_fps,
             unit=unit,
+            video_size=size,
             sheet=target.with_suffix(".jpg") if sheet else None,
         )
 
@@ -161,6 +173,13 @@ def clean(
     say(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{look}")
     if outcome.refused:
         raise UsageError(f"{len(outcome.refused)} of {total} recordings were refused, for the reasons above")
+
+
+def _parse_size(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d+)[x×](\d+)", text.strip())
+    if match is None or not int(match[1]) or not int(match[2]):
+        raise UsageError(f"--video-size is WIDTHxHEIGHT in pixels, 1920x1080 say, not '{text}'")
+    return int(match[1]), int(match[2])
 
 
 @app.command()

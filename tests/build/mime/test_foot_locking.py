@@ -55,8 +55,8 @@ def test_gliding_feet_are_held_and_the_rest_stays(name: str) -> None:
     assert "held standing feet in their places" in notes[0] and "--keep-feet" in notes[0]
     assert _apart(held, motion) < _apart(gliding, motion)
     upper = [n for name, n in INDEX.items() if not name.endswith(("Leg", "Foot", "Toe"))]
-    turned = (m.joints(Skeleton())[1][:, upper] for m in (gliding, held))
-    assert np.allclose(*turned, atol=1e-9), "only legs are bent"
+    before, after = (m.joints(Skeleton())[1][:, upper] for m in (gliding, held))
+    assert np.allclose(before, after, atol=1e-9), "only legs are bent"
     legs = [n for n in range(len(INDEX)) if n not in upper]
     assert np.linalg.norm(np.diff(_places(held)[:, legs], n=2, axis=0), axis=-1).max() * 30**2 < 15, "no jerk"
 

@@ -16,7 +16,12 @@ from tests.support.helpers import vivant
 from tests.support.recordings import coco_pixels, human36m_points, world_landmarks
 from vivant.build.mime import ACTIONS, Motion, perform
 from vivant.build.mime.foot_sliding import measure_sliding
-from vivant.build.mime.keypoint_layouts import BLAZEPOSE, COCO, HUMAN36M
+from vivant.build.mime.keypoint_layouts import (
+    BLAZEPOSE,
+    COCO,
+    HUMAN36M,
+    KINECT,
+)
 from vivant.build.mime.keypoints import load_keypoints
 from vivant.build.mime.recording import read_recording
 from vivant.build.mime.retarget import Retargeted
@@ -163,74 +168,33 @@ def test_coco_in_a_picture_has_no_depth_and_says_so(tmp_path: Path) -> None:
     assert "nearest" in result.notes[0]
 
 
-def _coco_frames(motion: Motion) -> list[list[dict[str, Any]]]:
-    return [[{"keypoints": p.tolist(), "keypoint_scores": [0.9] * 17, "bbox": [[1, 2, 3, 4]], "bbox_score": 0.9}]
-            for p in coco_pixels(motion)]  # fmt: skip
-
-
-PEOPLE: dict[str, Callable[[Motion], Any]] = {
-    "a result of MMPose's inferencer a frame": lambda m: [
-        {"visualization": [], "predictions": [people]} for people in _coco_frames(m)],
-    "MMPose's predictions together": lambda m: {"fps": 30, "predictions": _coco_frames(m)},
-    "AlphaPose": lambda m: [
-        {"image_id": f"{n:06d}.jpg", "category_id": 1, "score": 2.9,
-         "keypoints": np.column_stack([p, np.full(17, 0.9)]).ravel().tolist()} for n, p in enumerate(coco_pixels(m))],
-    "YOLO": lambda m: [
-        [{"name": "person", "class": 0, "confidence": 0.9, "keypoints": {
-            "x": p[:, 0].tolist(), "y": p[:, 1].tolist(), "visible": [0.9] * 17}}] for p in coco_pixels(m)],
-    "MoveNet": lambda m: [
-        {"score": 0.8, "keypoints": [{"x": x, "y": y, "score": 0.9, "name": name}
-                                     for (x, y), name in zip(p.tolist(), COCO, strict=True)]} for p in coco_pixels(m)],
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("form", PEOPLE)
-def test_people_in_frames_are_read_as_estimators_write_them(form: str, tmp_path: Path) -> None:
-    motion = perform(ACTIONS["JumpingJacks01"], 30.0)
-    result = read_recording(_write(tmp_path, PEOPLE[form](motion)), source_fps=30)
-    assert len(result.motion) == len(motion) and _apart(result, motion) < 0.15
-    assert len(result.notes) == 1 and "no depth" in result.notes[0]
-
-
-def test_rows_of_people_leave_gaps_where_no_row_names_a_frame(tmp_path: Path) -> None:
-    motion = perform(ACTIONS["JumpingJacks01"], 30.0)
-    rows = [row for n, row in enumerate(PEOPLE["AlphaPose"](motion)) if not 20 <= n < 26]
-    rows[3]["keypoints"] = rows[3]["keypoints"][:50]
-    result = read_recording(_write(tmp_path, rows), source_fps=30)
-    assert len(result.motion) == len(motion)
-    assert result.notes[0].startswith("set aside 1 that cannot be read, the first: frame 4: ")
-    assert result.notes[1] == "filled 7 frames in which nobody is seen"
-
-
-OPENPOSE_25 = (0, None, 6, 8, 10, 5, 7, 9, None, 12, 14, 16, 11, 13, 15, 2, 1, 4, 3, *[None] * 6)
-"""Where OpenPose's 25 points are among COCO's 17."""
-
-
-def _write_openpose(motion: Motion, folder: Path) -> None:
-    folder.mkdir()
-    for number, points in enumerate(coco_pixels(motion)):
-        rows = [[0.0, 0.0, 0.0] if n is None else [*points[n].tolist(), 0.9] for n in OPENPOSE_25]
-        person = {"person_id": [-1], "pose_keypoints_2d": [value for row in rows for value in row]}
-        document = {"version": 1.3, "people": [person]}
-        (folder / f"phone_{number:012d}_keypoints.json").write_text(json.dumps(document))
-
-
-def test_a_folder_of_openpose_is_one_recording(tmp_path: Path) -> None:
-    motion = perform(ACTIONS["JumpingJacks01"], 30.0)
-    folder = tmp_path / "phone"
-    _write_openpose(motion, folder)
-    (folder / "phone_000000000007_keypoints.json").write_text('{"people": [{"pose_key')
-    (folder / "phone_000000000012_keypoints.json").unlink()
-    result = read_recording(folder, source_fps=30)
-    assert len(result.motion) == len(motion) and _apart(result, motion) < 0.15
-    assert any("phone_000000000007_keypoints.json, line 1: is not JSON" in note for note in result.notes)
-    with pytest.raises(DataError, match="give the video's with --source-fps"):
-        read_recording(folder)
-    said = vivant(
-        "build", "mime", "clean", "phone", "out.bvh", "--source-fps", "30", "--no-sheet", cwd=tmp_path
-    )
-    assert said.returncode == 0, said.stderr
-    assert (tmp_path / "out.bvh").is_file()
+def test_trc_and_a_kinects_skeleton_are_read(motion: Motion, tmp_path: Path) -> None:
+    world = world_landmarks(motion)
+    place = {name: world[:, n] * [1.0, -1.0, -1.0] for n, name in enumerate(BLAZEPOSE)}
+    for side in ("left", "right"):
+        place[f"{side}_big_toe"] = place[f"{side}_foot_index"]
+    marks = [f"{side}_{name}" for side in ("right", "left")
+             for name in ("hip", "knee", "ankle", "big_toe", "heel", "shoulder", "elbow", "wrist")]  # fmt: skip
+    trc = [name[0].upper() + "".join(part.title() for part in name.split("_")[1:]) for name in marks]
+    assert "RBigToe" in trc
+    head = ["PathFileType\t4\t(X/Y/Z)\ta.trc", "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits",
+            f"30\t30\t{len(motion)}\t{len(marks)}\tm", "Frame#\tTime\t" + "\t\t\t".join(trc) + "\t\t",
+            "\t\t" + "\t".join(f"{a}{n + 1}" for n in range(len(marks)) for a in "XYZ")]  # fmt: skip
+    rows = [f"{n + 1}\t{n / 30:.4f}\t" + "\t".join(f"{v:.6f}" for name in marks for v in place[name][n])
+            for n in range(len(motion))]  # fmt: skip
+    result = read_recording(_write(tmp_path, "\n".join([*head, *rows]) + "\n", "a.trc"))
+    assert result.motion.fps == 30.0 and _apart(result, motion) < 0.04
+    with pytest.raises(DataError, match=r"no marker is called .*left_shoulder.* export its motion as BVH"):
+        skin = "\n".join([*head, *rows]).replace("LShoulder", "LSHO")
+        read_recording(_write(tmp_path, skin, "b.trc"))
+    lines = [str(len(motion))]
+    for n in range(len(motion)):
+        lines += ["1", "72057594037944738 0 1 1 0 0 0 0.02 -0.2 2", "25"]
+        for name in KINECT:
+            x, y, z = place.get(name, np.zeros((len(motion), 3)))[n]
+            lines.append(f"{-x:.6f} {y:.6f} {2.5 - z:.6f} 250 170 900 450 0 0 0 0 2")
+    result = read_recording(_write(tmp_path, "\n".join(lines) + "\n", "S001C001P001R001A001.skeleton"))
+    assert result.motion.fps == 30.0 and _apart(result, motion) < 0.06
 
 
 def test_a_frame_a_line_goes_on_after_a_torn_one(motion: Motion, tmp_path: Path) -> None:
@@ -312,6 +276,36 @@ def test_legs_outside_of_the_picture_stand(motion: Motion, tmp_path: Path) -> No
     assert np.allclose(place[:, INDEX["LeftFoot"], 1], 0.08, atol=0.03)
 
 
+def test_named_points_of_another_layout_are_read(motion: Motion, tmp_path: Path) -> None:
+    names = [name for name in BLAZEPOSE if name.split("_")[-1] in ("nose", "ear", "shoulder", "elbow", "wrist", "hip",
+                                                                  "knee", "ankle")]  # fmt: skip
+    frames = {
+        f"frame_{n:04d}": {"person_0": {
+            (name[0].upper() + name.split("_")[1].title() if "_" in name else name.title()): mark
+            for name, mark in zip(BLAZEPOSE, _marks(points), strict=True) if name in names}}
+        for n, points in enumerate(world_landmarks(motion))
+    }  # fmt: skip
+    assert "RShoulder" in frames["frame_0000"]["person_0"]
+    assert _apart(read_recording(_write(tmp_path, frames), source_fps=30), motion) < 0.06
+
+
+def test_a_picture_that_ends_above_the_hips_shows_a_trunk(motion: Motion, tmp_path: Path) -> None:
+    frames = []
+    for points in world_landmarks(motion):
+        marks = _marks(points)
+        for n in range(BLAZEPOSE.index("left_hip"), 33):
+            marks[n]["visibility"] = 0.05
+        frames.append(marks)
+    result = read_recording(_write(tmp_path, {"fps": 30, "frames": frames}))
+    assert any("hips are hardly ever seen" in note for note in result.notes)
+    place, true = (m.joints(Skeleton())[0] for m in (result.motion, motion))
+    arms = [INDEX[side + joint] for side in ("Left", "Right") for joint in ("ForeArm", "Hand")]
+    shoulders = [INDEX["LeftArm"], INDEX["RightArm"]]
+    ours, theirs = (each[:, arms] - each[:, shoulders].mean(axis=1, keepdims=True) for each in (true, place))
+    assert np.linalg.norm(theirs - ours, axis=-1).mean() < 0.1
+    assert place[:, INDEX["Head"], 1].min() > 1.4 and place[:, INDEX["LeftFoot"], 1].max() < 0.12
+
+
 def test_the_foot_that_stands_stays(tmp_path: Path) -> None:
     motion = perform(ACTIONS["Digging01"], 30.0)
     result = read_recording(_write(tmp_path, FORMS["frames with a rate"](world_landmarks(motion))))
@@ -336,15 +330,32 @@ def test_one_bad_frame_is_set_aside_and_named(motion: Motion, tmp_path: Path) ->
     assert notes == ("set aside 1 that cannot be read, the first: line 7",)
 
 
+def test_a_table_without_a_head_and_one_with_a_face_behind_the_body(motion: Motion, tmp_path: Path) -> None:
+    world = world_landmarks(motion)
+    rows = np.concatenate([world, np.ones((*world.shape[:2], 1))], axis=-1).reshape(len(world), -1)
+    bare = "\n".join(",".join(f"{v:.6f}" for v in row) for row in rows)
+    assert _apart(read_recording(_write(tmp_path, bare, "bare.csv"), source_fps=30), motion) < 0.03
+    head = ",".join(["class", *(f"{axis}{n}" for n in range(1, 502) for axis in "xyzv")])
+    face = ["0.1"] * 468 * 4
+    lines = [",".join(["boxing", *(f"{v:.6f}" for v in row), *face]) for row in rows]
+    file = _write(tmp_path, "\n".join([head, *lines]), "class.csv")
+    assert _apart(read_recording(file, source_fps=30), motion) < 0.03
+
+
 def test_shares_of_a_picture_need_its_size(motion: Motion, tmp_path: Path) -> None:
     pixels = world_landmarks(motion) * 200 + [320, 240, 0]
     document: dict[str, Any] = {"fps": 30, "frames": [_marks(p / [640, 480, 640]) for p in pixels]}
     with pytest.raises(
-        DataError, match="its size is not stated; save world landmarks, or add width and height"
+        DataError,
+        match="its size is not stated; save world landmarks, or give the video's size: --video-size",
     ):
         read_recording(_write(tmp_path, document))
+    assert _apart(read_recording(tmp_path / "phone.json", video_size=(640, 480)), motion) < 0.03
     result = read_recording(_write(tmp_path, {**document, "width": 640, "height": 480}))
     assert _apart(result, motion) < 0.03
+    assert result.unit == "pixels"
+    done = vivant("build", "mime", "clean", "phone.json", "a.bvh", "--video-size", "640", cwd=tmp_path)
+    assert done.returncode == 1 and "--video-size is WIDTHxHEIGHT in pixels" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,7 @@ def _tilted(motion: Motion) -> Motion:
             lambda a: {**a, "trans": np.full_like(a["trans"], np.nan)},
             "frames cannot be used, more than 25%; mend them or export the file again: row 1 of trans",
         ),
-        (lambda a: {"joints": a["trans"]}, "it has no poses; it holds joints"),
+        (lambda a: {"vertices": a["trans"]}, "it has no poses; it holds vertices"),
     ],
 )
 def test_faults_of_amass_files_are_one_line(spoil: Any, words: str, motion: Motion, tmp_path: Path) -> None:
@@ -108,10 +108,10 @@ def test_faults_of_amass_files_are_one_line(spoil: Any, words: str, motion: Moti
 
 def test_what_is_no_archive_of_arrays_is_refused_and_nothing_is_unpickled(tmp_path: Path) -> None:
     (tmp_path / "a.npz").write_bytes(b"PK\x03\x04 cut off")
-    with pytest.raises(DataError, match="is not an NPZ file of plain arrays"):
+    with pytest.raises(DataError, match="is not a file of plain NumPy arrays"):
         read_motion(tmp_path / "a.npz")
     np.savez(tmp_path / "b.npz", poses=np.array([{"a": 1}], dtype=object))
-    with pytest.raises(DataError, match="is not an NPZ file of plain arrays"):
+    with pytest.raises(DataError, match="it holds pickled Python objects"):
         read_motion(tmp_path / "b.npz")
     with pytest.raises(DataError, match="no such file"):
         read_motion(tmp_path / "c.npz")

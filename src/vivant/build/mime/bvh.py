@@ -57,6 +57,8 @@ class Bvh:
     """Frames that cannot be used, and hold the values of the nearest good one; none where it is left out."""
     first: int = 1
     """The number of its first frame in the file, where frames before it were cut off."""
+    placed: bool = True
+    """Whether the root's path is recorded; some estimators of bodies tell turns alone."""
 
     def globals(self) -> tuple[Array, Array]:
         """Positions (frames, joints, 3) and global rotations, in the file's own axes and unit."""

@@ -280,7 +280,7 @@ def clean(
         source=source,
         fps=motion.fps,
         frames=len(motion),
-        unit=tell_unit(retargeted.stature),
+        unit=retargeted.unit or tell_unit(retargeted.stature),
         stature=retargeted.stature,
         ignored=retargeted.ignored,
         cut_start=start / motion.fps,
@@ -308,6 +308,7 @@ def clean_file(
     animation: str | None = None,
     source_fps: float | None = None,
     unit: float | None = None,
+    video_size: tuple[int, int] | None = None,
     sheet: Path | None = None,
 ) -> CleaningReport:
     """Clean a recording up into a BVH file, on this package's skeleton, in centimetres.
@@ -325,11 +326,18 @@ def clean_file(
         animation: Which one of a glTF file, where it holds several.
         source_fps: The rate of a recording that states none.
         unit: Metres of the file's unit of length, where it is none of the usual ones.
+        video_size: Width and height of the video, for landmarks that are shares of its sides.
         sheet: Where to draw the result as a contact sheet.
     """
     table = None if joints is None else read_joint_table(joints)
     retargeted = read_recording(
-        source, joints=table, animation=animation, source_fps=source_fps, unit=unit, hold_feet=hold_feet
+        source,
+        joints=table,
+        animation=animation,
+        source_fps=source_fps,
+        unit=unit,
+        video_size=video_size,
+        hold_feet=hold_feet,
     )
     report = clean(
         retargeted,

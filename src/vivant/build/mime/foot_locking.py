@@ -61,6 +61,10 @@ def lock_feet(motion: Motion, depth: float = 1.0) -> tuple[Motion, list[str]]:
     contacts = np.stack([_find_contacts(positions, side, motion.fps, depth) for side in _SIDES], axis=1)
     if not contacts.any():
         return motion, []
+    # Before the first stance and after the last one nothing tells a flight from a stand: nobody floats there.
+    standing = np.flatnonzero(contacts.any(axis=1))
+    contacts[: standing[0]] = contacts[standing[0]]
+    contacts[standing[-1] :] = contacts[standing[-1]]
     positions -= _drift(positions[:, [INDEX[side + "Foot"] for side in _SIDES]], contacts)[:, None]
     feet, balls, places, moved = [], [], [], []
     for number, side in enumerate(_SIDES):
@@ -94,6 +98,24 @@ def lock_feet(motion: Motion, depth: float = 1.0) -> tuple[Motion, list[str]]:
         f"held standing feet in their places, {100 * way:.0f} cm from where they were on average; --keep-feet leaves "
         "them there"
     ]
+
+
+def stand(motion: Motion) -> Motion:
+    """The motion with its lower foot on the floor in every frame, moved so that the foot that stands stays."""
+    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
+    ankles = positions[:, [INDEX["LeftFoot"], INDEX["RightFoot"]]]
+    toes = positions[:, [INDEX["LeftToe"], INDEX["RightToe"]]]
+    lowest = np.minimum(ankles[..., 1] - ANKLE_HEIGHT, toes[..., 1] - _SOLE)
+    root = motion.root.copy()
+    root[:, 1] = -lowest.min(axis=1)
+    # Who is lower carries the weight; within two centimetres both do.
+    weight = np.exp(-(lowest - lowest.min(axis=1, keepdims=True)) / 0.02)
+    weight /= weight.sum(axis=1, keepdims=True)
+    steps = np.diff(ankles[..., [0, 2]], axis=0)
+    way = -np.cumsum((steps * weight[1:, :, None]).sum(axis=1), axis=0)
+    root[1:, [0, 2]] += way
+    root[:, [0, 2]] -= (root[:, [0, 2]].min(axis=0) + root[:, [0, 2]].max(axis=0)) / 2
+    return replace(motion, root=root)
 
 
 # ── stances ──────────────────────────────────────────────────────────────────────────────────────
@@ -211,7 +233,7 @@ def _hold_rotation(stretches: list[tuple[int, int]], rotation: Array, fps: float
 def _fly(contacts: Mask, fps: float) -> Array:
     """Metres over the floor at which feet are while neither stands: as high as a body flies in that time."""
     lift = np.zeros(len(contacts))
-    for start, end in _runs(~contacts.any(axis=1)):
+    for start, end in _runs(np.logical_not(contacts.any(axis=1))):
         if not start or end == len(contacts):
             continue
         seconds = min((end - start) / fps, 0.5)

@@ -28,7 +28,7 @@ _WIDE = (
 
 def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
     """The keypoints of a table's text; see `load_keypoints`."""
-    rows = list(csv.DictReader(text.splitlines()))
+    rows = list(csv.DictReader(_add_head(text).splitlines()))
     if not rows:
         raise NoKeypointsError(f"{file}: holds no rows below its head")
     columns = {name.strip().lower(): name for name in rows[0] if name}
@@ -84,6 +84,19 @@ def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
     return join_frames(file, frames, BLAZEPOSE, None, source_fps, bad=bad)
 
 
+def _add_head(text: str) -> str:
+    """The text with names of its columns, where its first line is values of 33 landmarks."""
+    first = text.split("\n", 1)[0].split(",")
+    axes = {3 * len(BLAZEPOSE): "xyz", 4 * len(BLAZEPOSE): "xyzv"}.get(len(first))
+    try:
+        [float(cell) for cell in first]
+    except ValueError:
+        return text
+    if axes is None:
+        return text
+    return ",".join(f"{axis}{n}" for n in range(len(BLAZEPOSE)) for axis in axes) + "\n" + text
+
+
 def _long_cells(
     rows: list[dict[str, str]], columns: dict[str, str], frame: str | None, mark: str | None, bad: list[str]
 ) -> list[dict[tuple[int, str], float]]:
@@ -133,8 +146,8 @@ def _wide_cells(
         elif label in BLAZEPOSE:
             places[name] = (BLAZEPOSE.index(label), axis)
     numbers = {index for index, _ in places.values()}
-    # x1 … x33 count from one.
-    shift = 1 if numbers and min(numbers) == 1 and max(numbers) == len(BLAZEPOSE) else 0
+    # x1 … x33 count from one; behind them, points of a face may go on.
+    shift = 1 if numbers and min(numbers) == 1 and max(numbers) >= len(BLAZEPOSE) else 0
     cells = []
     for line, row in enumerate(rows, 2):
         try:

@@ -8,6 +8,7 @@ beside those of the picture.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,11 @@ def read_json(file: Path, document: Any, source_fps: float | None, broken: tuple
         return read_people(file, head, entries, _stated_rate(head), source_fps, bad)
     world = any(isinstance(entry, dict) and any(key in entry for key in _WORLD) for entry in entries)
     frames: list[PoseFrame | None] = []
+    layout = _find_layout(_content(entry, world) for entry in entries)
     for number, entry in enumerate(entries):
         seconds = _seconds(entry) if isinstance(entry, dict) else None
         try:
-            frame = _landmarks(_content(entry, world))
+            frame = _landmarks(_content(entry, world), layout)
         except (TypeError, ValueError, KeyError) as error:
             bad.append(f"frame {number + 1}: {error}")
             frame = None
@@ -61,7 +63,17 @@ def read_json(file: Path, document: Any, source_fps: float | None, broken: tuple
             frame.seconds = seconds
         frames.append(frame)
     size = tuple(head.get(name) or head.get("video_" + name) for name in ("width", "height"))
-    return join_frames(file, frames, BLAZEPOSE, _stated_rate(head), source_fps, size=size, bad=bad)
+    return join_frames(file, frames, layout, _stated_rate(head), source_fps, size=size, bad=bad)
+
+
+def _find_layout(contents: Iterator[Any]) -> tuple[str, ...]:
+    """The names of the first body that names its points, unless they are MediaPipe's; else those."""
+    table = next((content for content in contents if isinstance(content, dict) and content), {})
+    names = tuple(
+        dict.fromkeys(plain_name(key) for key, mark in table.items() if isinstance(mark, (dict, list)))
+    )
+    body = {f"{side}_{name}" for side in ("left", "right") for name in ("shoulder", "elbow", "hip")}
+    return names if body <= set(names) and not set(BLAZEPOSE) <= set(names) else BLAZEPOSE
 
 
 def _frame_entries(document: Any) -> list[Any]:
@@ -88,23 +100,24 @@ def _content(entry: Any, world: bool) -> Any:
         for key in _WORLD if world else _PICTURE:
             if key in entry:
                 return _content(entry[key], world=False)
-        return None if world else entry
+        people = [value for key, value in entry.items() if re.fullmatch(r"person_?\d+", key)]
+        return None if world else people[0] if people else entry
     if isinstance(entry, list) and entry and isinstance(entry[0], list) and entry[0]:
         # A list of people, each a list of landmarks; [x, y, z] is a landmark.
         return _content(entry[0], world=False) if isinstance(entry[0][0], (dict, list)) else entry
     return entry
 
 
-def _landmarks(content: Any) -> PoseFrame | None:
+def _landmarks(content: Any, layout: tuple[str, ...]) -> PoseFrame | None:
     if not content:
         return None
     if isinstance(content, dict):
         table = {plain_name(key): value for key, value in content.items()}
-        content = [table[name] for name in BLAZEPOSE if name in table]
-        if len(content) != len(BLAZEPOSE):
+        content = [table[name] for name in layout if name in table]
+        if len(content) != len(layout):
             return None
-    if len(content) != len(BLAZEPOSE):
-        raise ValueError(f"{len(content)} landmarks, and 33 are expected")
+    if len(content) != len(layout):
+        raise ValueError(f"{len(content)} landmarks, and {len(layout)} are expected")
     points, seen = np.empty((len(content), 3)), np.ones(len(content))
     for index, mark in enumerate(content):
         if isinstance(mark, dict):

@@ -56,6 +56,27 @@ BODY_25 = (
     *("left_foot_index", "left_small_toe", "left_heel", "right_foot_index", "right_small_toe", "right_heel"),
 )
 OPENPOSE_COCO = (*_ARMS, *_LEGS, *_FACE)
+SMPL_JOINTS = (
+    *("root", "left_hip", "right_hip", "spine1", "left_knee", "right_knee", "spine2", "left_ankle"),
+    *("right_ankle", "spine3", "left_foot", "right_foot", "neck", "left_collar", "right_collar", "head"),
+    *("left_shoulder", "right_shoulder", "left_elbow", "right_elbow", "left_wrist", "right_wrist"),
+    *("left_hand", "right_hand"),
+)
+KINECT = (
+    *("root", "spine", "neck", "head", "left_shoulder", "left_elbow", "left_wrist", "left_hand"),
+    *(
+        "right_shoulder",
+        "right_elbow",
+        "right_wrist",
+        "right_hand",
+        "left_hip",
+        "left_knee",
+        "left_ankle",
+        "left_foot",
+    ),
+    *("right_hip", "right_knee", "right_ankle", "right_foot", "thorax"),
+    *("left_hand_tip", "left_thumb", "right_hand_tip", "right_thumb"),
+)
 FLAT_LAYOUTS = {
     len(layout): layout
     for layout in (COCO, MPII, HALPE, WHOLEBODY, (*HALPE, *_others(110)), BODY_25, OPENPOSE_COCO)

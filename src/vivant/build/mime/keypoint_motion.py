@@ -7,25 +7,21 @@ stands: it stays where it is, and the lower foot is on the ground. Then standing
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from vivant.build.mime.bad_frames import GAP, find_stretch, format_count
-from vivant.build.mime.foot_locking import lock_feet
+from vivant.build.mime.foot_locking import lock_feet, stand
 from vivant.build.mime.keypoint_repair import fill_unseen, restore_sides, smooth_points
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted
 from vivant.build.mime.rotation import Array, about, basis, unit
 from vivant.build.mime.skeleton import (
-    ANKLE_HEIGHT,
     INDEX,
     JOINTS,
     OFFSETS,
     STATURE,
     Skeleton,
-    forward,
     local_rotations,
 )
 from vivant.core.errors import DataError
@@ -37,6 +33,10 @@ _STRAIGHT = 0.15
 """How bent a limb must be (sine) before its bend tells its twist as strongly as the usual one."""
 _LENGTHS = {"shoulder-elbow": 0.28, "elbow-wrist": 0.255, "hip-knee": 0.42, "knee-ankle": 0.41}
 """Bones of the reference skeleton in metres, for depth from foreshortening."""
+_CHEST = OFFSETS[INDEX["Spine"]] + OFFSETS[INDEX["Chest"]] + OFFSETS[INDEX["LeftShoulder"]]
+_TRUNK = float(_CHEST[1] - OFFSETS[INDEX["LeftUpLeg"], 1])
+_SHOULDERS = float(2 * (_CHEST[0] + OFFSETS[INDEX["LeftArm"], 0]))
+"""The reference skeleton's height from hips to shoulders, and its width there."""
 _LEGS = ("knee", "ankle")
 _TILT = (4.0, 20.0)
 """Degrees by which a body is out of balance towards or away from the camera: less is how people stand, more is no
@@ -70,7 +70,7 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
         _add_depth(points, scale)
         notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
     turned = _turn(points, keypoints)
-    motion = _stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
+    motion = stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
     if hold_feet:
         motion, held = lock_feet(motion, _DEPTH)
         notes.extend(held)
@@ -79,7 +79,8 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
         raise DataError(
             f"{keypoints.source}: the head is below the hips in most frames; turn the video upright first"
         )
-    return Retargeted(motion, {}, (), STATURE * scale, notes=(*keypoints.notes, *notes))
+    unit = "pixels" if keypoints.flat or keypoints.size else ""
+    return Retargeted(motion, {}, (), STATURE * scale, notes=(*keypoints.notes, *notes), unit=unit)
 
 
 # ── places ───────────────────────────────────────────────────────────────────────────────────────
@@ -121,6 +122,10 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
             continue
         points[point] = fill_unseen(positions[:, index], sure)
         weights[point] = np.where(sure, confidence[:, index], 0.05)
+    if {"left_hip", "right_hip"} <= set(hidden) and not {"left_shoulder", "right_shoulder"} & set(hidden):
+        _add_hips(points, weights)
+        hidden = [point for point in hidden if not point.endswith("_hip")]
+        notes.append("hips are hardly ever seen: the trunk is upright below the shoulders, and stays there")
     lost = [point for point in _NEEDED if point in hidden]
     if lost:
         raise DataError(f"{keypoints.source}: {', '.join(lost)} is seen in less than a fifth of the frames")
@@ -132,6 +137,17 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     if keypoints.z_up and _mirrored(points):
         points = {point: place * [1.0, 1.0, -1.0] for point, place in points.items()}
     return points, notes
+
+
+def _add_hips(points: dict[str, Array], weights: dict[str, Array]) -> None:
+    """Hips below the shoulders, where a picture ends above them: as far as a body's proportions say."""
+    across = points["left_shoulder"] - points["right_shoulder"]
+    width = float(np.quantile(np.linalg.norm(across, axis=-1), 0.9))
+    middle = np.median(_middle(points, "shoulder"), axis=0) - [0.0, _TRUNK / _SHOULDERS * width, 0.0]
+    half = np.median(across, axis=0) * OFFSETS[INDEX["LeftUpLeg"], 0] / _SHOULDERS
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        points[f"{side}_hip"] = np.repeat((middle + sign * half)[None], len(across), axis=0)
+        weights[f"{side}_hip"] = np.ones(len(across))
 
 
 def _middle(points: dict[str, Array], name: str) -> Array:
@@ -158,9 +174,7 @@ def _measure(source: str, points: dict[str, Array]) -> float:
     def length(start: Array, end: Array) -> float:
         return float(np.quantile(np.linalg.norm(end - start, axis=-1), 0.9))
 
-    chest = OFFSETS[INDEX["Spine"]] + OFFSETS[INDEX["Chest"]] + OFFSETS[INDEX["LeftShoulder"]]
-    trunk = float(chest[1] - OFFSETS[INDEX["LeftUpLeg"], 1])
-    ratios = [length(_middle(points, "hip"), _middle(points, "shoulder")) / trunk]
+    ratios = [length(_middle(points, "hip"), _middle(points, "shoulder")) / _TRUNK]
     for bone, ours in _LENGTHS.items():
         for side in ("left", "right"):
             start, end = (f"{side}_{name}" for name in bone.split("-"))
@@ -284,25 +298,3 @@ def _turn_leg(points: dict[str, Array], side: str, pelvis: Array, turned: Array,
     left = np.cross([0.0, 1.0, 0.0], sole)
     foot = basis(sole, left) @ basis([0.0, 0.0, 1.0], [1.0, 0.0, 0.0]).T
     turned[:, INDEX[side + "Foot"]] = turned[:, INDEX[side + "Toe"]] = foot
-
-
-# ── the floor ────────────────────────────────────────────────────────────────────────────────────
-
-
-def _stand(motion: Motion) -> Motion:
-    """The motion with its lower foot on the floor in every frame, moved so that the foot that stands stays."""
-    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
-    ankles = positions[:, [INDEX["LeftFoot"], INDEX["RightFoot"]]]
-    toes = positions[:, [INDEX["LeftToe"], INDEX["RightToe"]]]
-    sole = ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1]
-    lowest = np.minimum(ankles[..., 1] - ANKLE_HEIGHT, toes[..., 1] - sole)
-    root = motion.root.copy()
-    root[:, 1] = -lowest.min(axis=1)
-    # Who is lower carries the weight; within two centimetres both do.
-    weight = np.exp(-(lowest - lowest.min(axis=1, keepdims=True)) / 0.02)
-    weight /= weight.sum(axis=1, keepdims=True)
-    steps = np.diff(ankles[..., [0, 2]], axis=0)
-    way = -np.cumsum((steps * weight[1:, :, None]).sum(axis=1), axis=0)
-    root[1:, [0, 2]] += way
-    root[:, [0, 2]] -= (root[:, [0, 2]].min(axis=0) + root[:, [0, 2]].max(axis=0)) / 2
-    return replace(motion, root=root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Keypoints:
     """Whether there is no depth."""
     z_up: bool = False
     """Whether Z is up instead, as MMPose writes its 3D poses."""
+    size: tuple[Any, ...] = ()
+    """Width and height of the picture, where the file states them; once loaded, where positions are pixels."""
     notes: tuple[str, ...] = ()
 
     def point(self, *names: str) -> Array | None:
@@ -52,8 +54,12 @@ class PoseFrame:
 
 
 def plain_name(name: str) -> str:
-    """A point's name as the layouts write it."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", str(name)).lower()
+    """A point's name as the layouts write it: RBigToe, right big toe and RIGHT_FOOT_INDEX are one."""
+    split = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=^[RL])(?=[A-Z][a-z])|[ .-]", "_", str(name).strip()).lower()
+    side, _, rest = split.partition("_")
+    if side in ("r", "l", "right", "left"):
+        return f"{'right' if side[0] == 'r' else 'left'}_{'foot_index' if rest == 'big_toe' else rest}"
+    return "root" if split in ("chip", "hip", "mid_hip") else split
 
 
 def join_frames(
@@ -63,7 +69,7 @@ def join_frames(
     stated: float | None,
     source_fps: float | None,
     *,
-    size: tuple[Any, ...] = (None, None),
+    size: tuple[Any, ...] = (),
     bad: list[str],
     notes: tuple[str, ...] = (),
     z_up: bool = False,
@@ -86,17 +92,8 @@ def join_frames(
     if bad:
         notes = (*notes, f"set aside {len(bad)} that cannot be read, the first: {bad[0]}")
     flat = not np.isfinite(positions[..., 2]).any()
-    result = Keypoints(
-        str(file),
-        names,
-        positions,
-        confidence,
-        _find_rate(file, frames, stated, source_fps),
-        flat,
-        z_up,
-        notes,
-    )
-    return result if z_up else _in_one_measure(result, size)
+    fps = _find_rate(file, frames, stated, source_fps)
+    return Keypoints(str(file), names, positions, confidence, fps, flat, z_up, size, notes)
 
 
 def _find_rate(
@@ -121,32 +118,40 @@ def _find_rate(
     return fps
 
 
-def _in_one_measure(keypoints: Keypoints, size: tuple[Any, ...]) -> Keypoints:
+def _in_one_measure(keypoints: Keypoints, video_size: tuple[int, int] | None) -> Keypoints:
     """World landmarks and pixels are in one measure; shares of a picture's sides need its size."""
     hips = keypoints.point("left_hip", "right_hip")
     spread = np.nanmax(np.abs(keypoints.positions[..., :2]))
-    if hips is None or np.nanmedian(np.abs(hips[:, :2])) < 0.05 or spread > 4:
-        return keypoints
-    if not all(isinstance(side, (int, float)) and side > 0 for side in size):
+    if keypoints.z_up or hips is None or np.nanmedian(np.abs(hips[:, :2])) < 0.05 or spread > 4:
+        return replace(keypoints, size=())
+    size = video_size or keypoints.size
+    if len(size) != 2 or not all(isinstance(side, (int, float)) and side > 0 for side in size):
         raise DataError(
             f"{keypoints.source}: landmarks are shares of the picture's sides, and its size is not stated; save world "
-            "landmarks, or add width and height"
+            "landmarks, or give the video's size: --video-size 1920x1080"
         )
     width, height = float(size[0]), float(size[1])
-    return Keypoints(
-        keypoints.source,
-        keypoints.names,
-        keypoints.positions * [width, height, width],
-        keypoints.confidence,
-        keypoints.fps,
-        keypoints.flat,
-        keypoints.z_up,
-        keypoints.notes,
-    )
+    return replace(keypoints, positions=keypoints.positions * [width, height, width], size=(width, height))
 
 
-def load_keypoints(file: Path, source_fps: float | None = None) -> Keypoints:
-    """Read a file; `source_fps` is the rate of one that states none."""
+def load_keypoints(
+    file: Path, source_fps: float | None = None, video_size: tuple[int, int] | None = None
+) -> Keypoints:
+    """Read a file, whose suffix tells its kind.
+
+    Args:
+        file: JSON, JSON lines, CSV, NumPy's arrays, TRC or NTU's .skeleton.
+        source_fps: The rate of one that states none.
+        video_size: Width and height of the video, for landmarks that are shares of its sides.
+    """
+    return _in_one_measure(_load(file, source_fps), video_size)
+
+
+def _load(file: Path, source_fps: float | None) -> Keypoints:
+    if file.suffix.lower() in (".npy", ".npz"):
+        from vivant.build.mime.keypoint_arrays import load_arrays, read_arrays
+
+        return read_arrays(file, load_arrays(file), source_fps)
     try:
         text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
@@ -155,7 +160,10 @@ def load_keypoints(file: Path, source_fps: float | None = None) -> Keypoints:
         raise DataError(f"{file}: cannot be read ({error.strerror or error})") from None
     from vivant.build.mime.keypoint_csv import read_csv
     from vivant.build.mime.keypoint_json import read_json
+    from vivant.build.mime.keypoint_text import read_skeleton, read_trc
 
+    if file.suffix.lower() in (".trc", ".skeleton"):
+        return (read_trc if file.suffix.lower() == ".trc" else read_skeleton)(file, text, source_fps)
     if file.suffix.lower() == ".csv":
         return read_csv(file, text, source_fps)
     document, broken = (

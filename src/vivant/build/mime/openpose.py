@@ -21,7 +21,12 @@ _FRAME = re.compile(r"(\d+)_keypoints\.json$")
 
 def holds_openpose(folder: Path) -> bool:
     """Whether a folder is one recording by OpenPose."""
-    return folder.is_dir() and any(_FRAME.search(file.name) for file in folder.iterdir())
+    return folder.is_dir() and any(map(is_openpose, folder.iterdir()))
+
+
+def is_openpose(file: Path) -> bool:
+    """Whether a file is a frame of such a recording."""
+    return _FRAME.search(file.name) is not None
 
 
 def load_openpose(folder: Path, source_fps: float | None = None) -> Keypoints:

@@ -8,16 +8,27 @@ from pathlib import Path
 import numpy as np
 
 from vivant.build.mime.bvh import Bvh, BvhJoint, load_bvh
-from vivant.build.mime.foot_locking import lock_feet
+from vivant.build.mime.foot_locking import lock_feet, stand
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted, retarget
 from vivant.build.mime.rotation import Array, to_euler
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 GLTF_FILES = (".glb", ".gltf", ".vrm", ".vrma")
-KEYPOINT_FILES = (".json", ".jsonl", ".csv")
-MOTION_FILES = (".bvh", ".fbx", ".npz", *GLTF_FILES, *KEYPOINT_FILES)
+KEYPOINT_FILES = (".json", ".jsonl", ".csv", ".npy", ".trc", ".skeleton")
+MOTION_FILES = (".bvh", ".fbx", ".amc", ".mvnx", ".npz", *GLTF_FILES, *KEYPOINT_FILES)
 """Kinds of files that a motion can come from."""
+_PICKLES = (".pkl", ".pickle", ".joblib", ".pth", ".pt")
+FOREIGN_FILES = {
+    **dict.fromkeys(
+        _PICKLES,
+        "a pickle can run any program when it is loaded, so it is not; if you trust it, save its arrays: "
+        "numpy.savez('motion.npz', poses=…, trans=…, fps=30); joblib.load opens those of VIBE, WHAM and 4D-Humans",
+    ),
+    ".c3d": "it holds markers and no skeleton; solve them in the recorder's program and export BVH or FBX",
+}
+"""Kinds of files that hold motions, are not read, and what to do with them."""
+_MOTIVE = "Motive's .csv"
 _ORDER = "ZXY"
 _STILL = 1e-4
 """Share of a skeleton's size by which a joint may move beside its parent and still hang on a rigid bone."""
@@ -35,6 +46,7 @@ def read_recording(
     animation: str | None = None,
     source_fps: float | None = None,
     unit: float | None = None,
+    video_size: tuple[int, int] | None = None,
     hold_feet: bool | None = None,
 ) -> Retargeted:
     """A recording of any kind on our skeleton.
@@ -45,41 +57,48 @@ def read_recording(
         animation: Which one of a glTF or FBX file, where it holds several.
         source_fps: The rate of a file that states none.
         unit: Metres of the file's unit of length, where its figure is a person's height in no usual one.
+        video_size: Width and height of the video, for landmarks that are shares of its sides.
         hold_feet: Lock standing feet in their places. [default: for keypoints, whose feet glide]
     """
     kind = ".json" if file.is_dir() else file.suffix.lower()
+    if kind in FOREIGN_FILES:
+        raise UsageError(f"{file}: {FOREIGN_FILES[kind]}")
     if kind not in MOTION_FILES:
         raise UsageError(f"{file}: a motion is one of {', '.join(MOTION_FILES)}, not '{file.suffix}'")
     if animation is not None and kind not in (".fbx", *GLTF_FILES):
         raise UsageError(
             f"{file}: --animation chooses one of a glTF or FBX file's; this kind of file holds one"
         )
-    if source_fps is not None and kind not in (".npz", *KEYPOINT_FILES):
+    if kind == ".csv" and is_motive(file):
+        kind = _MOTIVE
+    if source_fps is not None and kind not in (".npz", ".amc", *KEYPOINT_FILES):
         raise UsageError(f"{file}: --source-fps is for files that state no rate; this kind states it")
     if unit is not None and (kind in (".npz", *KEYPOINT_FILES) or unit <= 0):
         raise UsageError(
             f"{file}: --unit is a length in metres, above 0, for skeletons in a unit of their own"
         )
-    if kind in KEYPOINT_FILES:
+    if kind in KEYPOINT_FILES or (kind == ".npz" and not _holds_smpl(file)):
         from vivant.build.mime.keypoint_motion import lift_keypoints
         from vivant.build.mime.keypoints import load_keypoints
+        from vivant.build.mime.openpose import load_openpose
 
         if joints is not None:
             raise UsageError(f"{file}: --joints names joints of a skeleton; keypoints go by their layout")
-        if file.is_dir():
-            from vivant.build.mime.openpose import load_openpose
-
-            return lift_keypoints(
-                load_openpose(file, source_fps), file.name, hold_feet=hold_feet is not False
-            )
-        return lift_keypoints(load_keypoints(file, source_fps), file.stem, hold_feet=hold_feet is not False)
+        keypoints = (
+            load_openpose(file, source_fps) if file.is_dir() else load_keypoints(file, source_fps, video_size)
+        )
+        name = file.name if file.is_dir() else file.stem
+        return lift_keypoints(keypoints, name, hold_feet=hold_feet is not False)
     skeleton = _load_skeleton(file, kind, animation, source_fps)
     if animation is not None:
         skeleton = replace(skeleton, source=f"{file}, animation {animation}")
     if unit is not None:
         skeleton = skeleton.scaled(unit)
     result = retarget(skeleton, animation or file.stem, joints)
-    if not hold_feet:
+    if not skeleton.placed:
+        note = "no path of the hips is recorded: the lower foot is put on the floor, and who stands stays"
+        result = replace(result, motion=stand(result.motion), notes=(*result.notes, note))
+    if not (hold_feet or (hold_feet is None and not skeleton.placed)):
         return result
     motion, notes = lock_feet(result.motion)
     return replace(result, motion=motion, notes=(*result.notes, *notes))
@@ -94,6 +113,18 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
         from vivant.build.mime.gltf import load_gltf
 
         return load_gltf(file, animation)
+    if kind == ".amc":
+        from vivant.build.mime.acclaim import load_amc
+
+        return load_amc(file, source_fps)
+    if kind == ".mvnx":
+        from vivant.build.mime.mvnx import load_mvnx
+
+        return load_mvnx(file)
+    if kind == _MOTIVE:
+        from vivant.build.mime.motive import load_motive
+
+        return load_motive(file)
     if kind == ".fbx":
         from vivant.build.mime.blender.motions import convert_fbx
 
@@ -101,6 +132,24 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
         name = choose_animation(file, tuple(converted), animation)
         return replace(load_bvh(converted[name]), source=str(file))
     return load_bvh(file)
+
+
+def is_motive(file: Path) -> bool:
+    """Whether a table is an export of Motive, in place of keypoints."""
+    try:
+        with file.open(encoding="utf-8-sig", errors="replace") as stream:
+            return stream.readline().startswith("Format Version")
+    except OSError:
+        return False
+
+
+def _holds_smpl(file: Path) -> bool:
+    """Whether a file of arrays holds SMPL's turns, in place of keypoints."""
+    from vivant.build.mime.keypoint_arrays import ARRAY_NAMES, load_arrays
+    from vivant.build.mime.smpl import SMPL_ARRAYS
+
+    names = load_arrays(file).keys()
+    return bool(names & SMPL_ARRAYS) or not names & set(ARRAY_NAMES)
 
 
 def list_animations(file: Path) -> tuple[str, ...]:

@@ -10,7 +10,14 @@ from pathlib import Path
 
 from vivant.build.mime.clean import CleaningReport
 from vivant.build.mime.keypoints import NoKeypointsError, load_keypoints
-from vivant.build.mime.recording import KEYPOINT_FILES, MOTION_FILES, list_animations
+from vivant.build.mime.openpose import is_openpose
+from vivant.build.mime.recording import (
+    FOREIGN_FILES,
+    KEYPOINT_FILES,
+    MOTION_FILES,
+    is_motive,
+    list_animations,
+)
 from vivant.core.errors import UsageError, VivantError
 
 Cleaner = Callable[[Path, Path, str | None], CleaningReport]
@@ -72,8 +79,13 @@ def clean_folder(
     files = [source]
     if source.is_dir():
         files = sorted(file for file in source.rglob("*") if file.is_file() and not file.name.startswith("."))
-    recordings = [file for file in files if file.suffix.lower() in MOTION_FILES]
-    if any(file.suffix.lower() not in KEYPOINT_FILES for file in recordings):
+        # A folder that OpenPose wrote is one recording, however many files it has.
+        folders = sorted({file.parent for file in files if is_openpose(file)})
+        files = [*folders, *(file for file in files if not is_openpose(file))]
+    recordings = [
+        file for file in files if file.is_dir() or file.suffix.lower() in (*MOTION_FILES, *FOREIGN_FILES)
+    ]
+    if any(not file.is_dir() and file.suffix.lower() not in KEYPOINT_FILES for file in recordings):
         # Beside skeletons' files, data sets keep tables of labels and cuts.
         recordings = [file for file in recordings if not _is_table(file)]
     if not recordings:
@@ -82,9 +94,10 @@ def clean_folder(
     refused: list[RefusedRecording] = []
     targets: dict[Path, tuple[Path, str | None]] = {}
     for file in recordings:
-        target = out / file.relative_to(source if source.is_dir() else source.parent).with_suffix(".bvh")
+        target = out / file.relative_to(source if source.is_dir() else source.parent)
+        target = target.with_name(f"{target.name}.bvh") if file.is_dir() else target.with_suffix(".bvh")
         try:
-            names = list_animations(file)
+            names = () if file.is_dir() else list_animations(file)
         except VivantError as error:
             refused.append(RefusedRecording(file, None, error))
             continue
@@ -116,7 +129,7 @@ def clean_folder(
 
 def _is_table(file: Path) -> bool:
     """Whether a file whose kind can hold keypoints is about something else."""
-    if file.suffix.lower() not in KEYPOINT_FILES:
+    if file.is_dir() or file.suffix.lower() not in KEYPOINT_FILES or is_motive(file):
         return False
     try:
         load_keypoints(file)

@@ -60,6 +60,8 @@ class Retargeted:
     """Frames of a T-pose that were cut off the start and the end."""
     notes: tuple[str, ...] = ()
     """What the reader of the file mended, in sentences."""
+    unit: str = ""
+    """Of the stature, where it is no unit of length: a picture's."""
 
 
 def read_bvh(file: Path, name: str = "") -> Motion:

@@ -1,4 +1,8 @@
-"""SMPL motions as AMASS publishes them (NPZ): SMPL (72 angles), SMPL-H (156) and SMPL-X (165).
+"""SMPL motions (NPZ): SMPL (72 angles), SMPL-H (156) and SMPL-X (165), as AMASS and estimators of bodies name them.
+
+AMASS has `poses` and `trans`, or `root_orient` and `pose_body`; estimators have `global_orient`, `body_pose` and
+`transl` (4D-Humans, GVHMR), `pose_world` and `trans_world` (WHAM), `pose` (VIBE) or `smpl_thetas` (ROMP), as
+axis-angles or matrices.
 
 Such a file has turns of joints and the path of the pelvis, and no bone lengths: those need the body model, which may
 not be passed on. The mean body's proportions stand in. Turns are unaffected; strides of a very tall or short person
@@ -7,19 +11,25 @@ come out a little long or short, which the foot sliding of `clean` shows.
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from vivant.build.mime.bad_frames import describe_bad, hold_rows
 from vivant.build.mime.bvh import Bvh
+from vivant.build.mime.keypoint_arrays import load_arrays
 from vivant.build.mime.recording import build_bvh
-from vivant.build.mime.rotation import Array, unit
+from vivant.build.mime.rotation import Array, to_quaternion, unit
 from vivant.core.errors import DataError
 
 _RATES = ("mocap_framerate", "mocap_frame_rate", "fps")
+_POSES = ("poses", "pose_world", "pose", "smpl_thetas")
+_ROOTS, _BODIES = ("root_orient", "global_orient"), ("pose_body", "body_pose")
+_PATHS = ("trans", "trans_world", "transl")
+SMPL_ARRAYS = frozenset((*_POSES, *_BODIES, "betas"))
+"""Names of arrays that tell a file of this kind from one of keypoints."""
 _WIDTHS = {72: "SMPL", 156: "SMPL-H", 165: "SMPL-X", 66: "SMPL's body"}
 # Offsets of the mean neutral body in metres, Y up, facing +Z, left +X; both sides made alike.
 _MIDDLE = {
@@ -48,15 +58,16 @@ _ORDER = (
 """The first 22 joints, which all three models share."""
 
 
-def load_smpl(file: Path, source_fps: float | None = None) -> Bvh:
-    """Read an AMASS file; `source_fps` is the rate of one that states none."""
-    arrays = _read_arrays(file)
+def load_smpl(file: Path, source_fps: float | None = None, content: dict[str, Any] | None = None) -> Bvh:
+    """Read a file; `source_fps` is the rate of one that states none, `content` its arrays if they are loaded."""
+    arrays = _pick_arrays(file, load_arrays(file) if content is None else content)
     poses = _poses(file, arrays)
     frames = len(poses)
-    path = arrays.get("trans", np.zeros((frames, 3)))
+    stated = next((name for name in _PATHS if name in arrays), None)
+    path = np.zeros((frames, 3)) if stated is None else arrays[stated].reshape(len(arrays[stated]), -1)
     if path.shape != (frames, 3):
         raise DataError(
-            f"{file}: trans is {path.shape} and poses have {frames} frames; export the file again"
+            f"{file}: {stated} is {path.shape} and poses have {frames} frames; export the file again"
         )
     fps = _rate(file, arrays, source_fps)
     turns = poses[:, : 3 * len(_ORDER)].reshape(frames, len(_ORDER), 3)
@@ -79,48 +90,53 @@ def load_smpl(file: Path, source_fps: float | None = None) -> Bvh:
         turned[:, index] = turned[:, parent] @ local[:, index]
     axes = _up_axes(positions, names, stated_z=any(name in arrays for name in _RATES[:2]))
     bvh = build_bvh(names, parents, positions @ axes.T, axes @ turned, fps, str(file))
-    return replace(bvh, notes=tuple(notes), bad=bad)
+    return replace(bvh, notes=tuple(notes), bad=bad, placed=stated is not None)
 
 
-def _read_arrays(file: Path) -> dict[str, Array]:
-    wanted = ("poses", "root_orient", "pose_body", "trans", *_RATES)
-    try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            names = set(archive.files)
-            arrays = {name: np.asarray(archive[name]) for name in wanted if name in names}
-    except FileNotFoundError:
-        raise DataError(f"{file}: there is no such file") from None
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{file}: is not an NPZ file of plain arrays ({error})") from None
-    if "poses" not in names and "pose_body" not in names:
-        shape = "betas" in names or "stagei" in file.stem or file.stem == "shape"
+def _pick_arrays(file: Path, content: dict[str, Any]) -> dict[str, Array]:
+    wanted = (*_POSES, *_ROOTS, *_BODIES, *_PATHS, *_RATES)
+    arrays = {name: content[name] for name in wanted if name in content}
+    if not any(name in arrays for name in (*_POSES, *_BODIES)):
+        shape = "betas" in content or "stagei" in file.stem or file.stem == "shape"
         reason = (
             "it holds a body's shape and no motion; take the file that ends in _poses or _stageii"
             if shape
-            else f"it has no poses; it holds {', '.join(sorted(names)[:8]) or 'nothing'}"
+            else f"it has no poses; it holds {', '.join(sorted(content)[:8]) or 'nothing'}"
         )
         raise DataError(f"{file}: {reason}")
     try:
-        return {name: array.astype(float) for name, array in arrays.items()}
+        return {name: np.asarray(array).astype(float) for name, array in arrays.items()}
     except (TypeError, ValueError):
         raise DataError(f"{file}: poses, trans and the frame rate must be numbers") from None
 
 
 def _poses(file: Path, arrays: dict[str, Array]) -> Array:
-    poses = arrays.get("poses")
+    """Axis-angles of the joints (frames, 3 × joints)."""
+    poses = next((_as_angles(arrays[name]) for name in _POSES if name in arrays), None)
     if poses is None:
-        parts = [arrays[name] for name in ("root_orient", "pose_body") if name in arrays]
+        parts = [
+            _as_angles(arrays[name]) for names in (_ROOTS, _BODIES) for name in names[:2] if name in arrays
+        ]
         if len(parts) != 2 or {part.ndim for part in parts} != {2} or len(parts[0]) != len(parts[1]):
-            raise DataError(f"{file}: pose_body needs root_orient of as many frames beside it")
+            raise DataError(
+                f"{file}: {' or '.join(_BODIES)} needs {' or '.join(_ROOTS)} of as many frames beside it"
+            )
         poses = np.concatenate(parts, axis=1)
-    if poses.ndim == 3 and poses.shape[2] == 3:
-        poses = poses.reshape(len(poses), -1)
     if poses.ndim != 2 or poses.shape[1] not in _WIDTHS:
         widths = ", ".join(f"{width} ({model})" for width, model in _WIDTHS.items())
         raise DataError(f"{file}: poses are {poses.shape}; a row has {widths} angles")
     if not len(poses):
         raise DataError(f"{file}: the file has no frames")
     return poses
+
+
+def _as_angles(values: Array) -> Array:
+    """Turns as rows of axis-angles; they may come joint by joint, or as matrices."""
+    if values.ndim > 2 and values.shape[-2:] == (3, 3):
+        quaternion = to_quaternion(values)
+        sine = np.linalg.norm(quaternion[..., 1:], axis=-1, keepdims=True)
+        values = unit(quaternion[..., 1:]) * 2 * np.arctan2(sine, quaternion[..., :1])
+    return values.reshape(len(values), -1) if values.ndim > 2 else values
 
 
 def _rate(file: Path, arrays: dict[str, Array], source_fps: float | None) -> float:
