@@ -119,6 +119,10 @@ _NUMBERS = (
         precondition=SIX_DIGITS,
     ),
     make_finder(
+        r"(?<!\w)lat(?:itude?|itud)?\W{0,3}-?\d{1,2}\.\d{3,}\W{0,4}(?:lon|lng|long)[a-z]*\W{0,3}-?\d{1,3}\.\d{3,}",
+        needles="lat",
+    ),
+    make_finder(
         r"\d{1,3}\s?°\s?\d{1,2}(?:[.,]\d+)?\s?['′’]\s?(?:[\d.,]+\s?[\"″”']{1,2}\s?)?[NSEWСЮВЗ]?", needles="°"
     ),
     make_finder(r"(?<![\w:])(?:[0-9a-f]{2}[:\-]){5}[0-9a-f]{2}(?![\w:])", precondition=DIGIT),
@@ -136,7 +140,7 @@ _PLATES = (
     make_finder(
         rf"(?<!\w)[{_PLATE_LETTERS}]\d{{3}}[{_PLATE_LETTERS}]{{2}}\s?\d{{2,3}}(?!\w)"
         r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)"
-        r"|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19"
+        r"|(?<!\w)\d[A-Z]{3}\d{3}(?!\w)|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19"
         r"|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)"
         r"|(?<!\w)[A-Z]{2}[ \-]\d{1,2}[ \-][A-Z]{1,3}[ \-]\d{4}(?!\w)"
         r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{2,4}[EH]?(?!\w)"
@@ -146,7 +150,7 @@ _PLATES = (
         precondition=DIGIT,
     ),
     make_finder(
-        rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,3}}[ \-]?\d{{2,4}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
+        rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,3}}[ \-]?\d{{2,6}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
         rf"|\d{{2,4}}[ \-]?[A-Z{_CYRILLIC}]{{1,3}}(?:[ \-]?\d{{1,4}})?)(?![{ASCII}])",
         lambda match: sum(map(str.isalnum, match.group())) >= 5,
         exact=True,

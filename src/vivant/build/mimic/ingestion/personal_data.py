@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _MENTIONS = re.compile(
-    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:{join_words('everybody')})(?![{LETTERS}]))"
+    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:{join_words('everybody')})(?![{LETTERS}])|\d{{1,2}}(?:時|点|點|시|[ap]m|:\d\d))"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
     rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
