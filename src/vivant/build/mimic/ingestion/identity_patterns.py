@@ -120,7 +120,8 @@ _NUMBERS = (
     ),
     make_finder(
         r"(?<!\w)lat(?:itude?|itud)?\W{0,3}-?\d{1,2}\.\d{3,}\W{0,4}(?:lon|lng|long)[a-z]*\W{0,3}-?\d{1,3}\.\d{3,}",
-        needles="lat",
+        gate="(?i:lat)",
+        precondition=SIX_DIGITS,
     ),
     make_finder(
         r"\d{1,3}\s?°\s?\d{1,2}(?:[.,]\d+)?\s?['′’]\s?(?:[\d.,]+\s?[\"″”']{1,2}\s?)?[NSEWСЮВЗ]?", needles="°"

@@ -55,9 +55,11 @@ _HERE = re.compile(
     rf"|(?<!\w)(?P<mourned>{_PAIR})(?=,? (?:{_REST})(?!\w))"
     r"|^\s*(?P<young>[A-Z][a-z]{2,12})(?= here(?!\w))"
     rf"|{_GREETING} [{CAPITAL}]\w+,? (?P<greeting>{_PAIR})(?=\s*(?:[.!\n]|$))"
-    rf"|(?<!\w)(?i:{join_words('possessives')}) (?:\w+ ){{0,2}}{_TITLE} (?P<titled>{_WORD}(?: [{CAPITAL}][\w'’\-]+)?)"
-    rf"|(?<!\w)(?i:{_RELATIVE}), (?P<apposed>{_PAIR})(?=\s*[,.!)]|$)"
 )
+_TITLED = re.compile(rf"(?<!\w){_TITLE} ({_WORD}(?: [{CAPITAL}][\w'’\-]+)?)")
+_OWNER = re.compile(rf"(?<!\w)(?:{join_words('possessives')}) (?:\w+ ){{0,2}}$", re.IGNORECASE)
+_APPOSED = re.compile(rf", ({_PAIR})(?=\s*[,.!)]|$)")
+_RELATED = re.compile(rf"(?<!\w)(?:{_RELATIVE})$", re.IGNORECASE)
 _BEFORE_CUE = re.compile(r"(?<!\w)меня\s+([А-ЯЁ][а-яё]+)(?=\s+зовут)")
 
 
@@ -108,8 +110,16 @@ def find_introductions(shadow: str) -> Iterator[Span]:
             span = _read_next(shadow, span[1])
     for match in _HERE.finditer(shadow):
         group = match.lastgroup or ""
-        if group == "titled" or _is_full_name(match[group].split()):
+        if _is_full_name(match[group].split()):
             yield match.span(group)
+    for match in _TITLED.finditer(shadow):  # my teacher Mrs Hill
+        if _OWNER.search(shadow[max(0, match.start() - 40) : match.start()]):
+            yield match.span(1)
+    for match in _APPOSED.finditer(shadow):  # my brother, Tom Hill, …
+        if _RELATED.search(shadow[max(0, match.start() - 20) : match.start()]) and _is_full_name(
+            match[1].split()
+        ):
+            yield match.span(1)
     for match in _BEFORE_CUE.finditer(shadow):
         yield match.span(1)
 
@@ -218,14 +228,18 @@ _EVERYDAY_GATE = (
 FINDERS = (
     Finder(
         find_introductions,
-        gate=rf"{_SURE_GATE}|{_SELF_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут|^\s*[A-Z][a-z]{{2,12}} here(?:\W|$)"
-        rf"|(?i:{join_words('possessives')}) (?:\w+ ){{0,2}}"
-        rf"(?:{_TITLE} [{CAPITAL}]|(?i:{_RELATIVE}) [{CAPITAL}]\pL{{2}})",
+        gate=rf"{_SURE_GATE}|{_SELF_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут|^\s*[A-Z][a-z]{{2,12}} here(?:\W|$)",
     ),
     Finder(
         find_introductions,
         precondition=rf"[{CAPITAL}][\w'’\-]+ (?:\pL{{2,3}} ){{0,2}}[{CAPITAL}][\w'’\-]",
         gate=_EVERYDAY_GATE,
+    ),
+    Finder(
+        find_introductions,
+        precondition=rf" [{CAPITAL}]\pL\pL",
+        gate=rf"(?:^|\W)(?i:{join_words('possessives')}) (?:\w+ ){{0,2}}"
+        rf"(?:{_TITLE} [{CAPITAL}]|(?i:{_RELATIVE}) [{CAPITAL}]\pL\pL)",
     ),
     *cjk_introductions.FINDERS,
 )
