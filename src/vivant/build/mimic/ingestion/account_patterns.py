@@ -100,7 +100,7 @@ FINDERS = (
         precondition=OTHER_LETTER,
     ),
     make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{TELLING_GATE}"),
-    make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]))", needles="👻"),
+    make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]|\s*[{CJK}]))", needles="👻"),
     make_finder(
         rf"[📸📷🐦🎮🕹]\s*:?\s*(?P<handle>{HANDLE})",
         lambda match: judge_shape(match["handle"]) >= Shape.COINED,

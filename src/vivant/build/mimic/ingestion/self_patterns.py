@@ -73,7 +73,7 @@ _CHILD_EN = re.compile(
     r"|\bmy (?:son|daughter|kids?|child)\b|\bi(?:'m| am|m) \d\d?\b",
     re.IGNORECASE,
 )
-_SCHOOL_ES = r"(?:colegio|instituto|escuela|ies|cole|secundaria|prepa(?:ratoria)?|liceo|primaria)"
+_SCHOOL_ES = r"(?:colegio|ceip|instituto|escuela|ies|cole|secundaria|prepa(?:ratoria)?|liceo|primaria)"
 _CHILD_ES = re.compile(
     r"\d años|\bhij[oa]s?\b|\bgrado|primero|segundo|tercero|cuarto|quinto|sexto|estudi|curso|\bsoy\b",
     re.IGNORECASE,
@@ -118,8 +118,8 @@ FINDERS = (
         gate=rf"(?:^|\W)(?i:{_SCHOOL_ES})\s+(?:[nN\d]|[{CAPITAL}])",
     ),
     make_finder(
-        r"(?<!\w)(?:школ|гимнази|лице)[а-я]*(?:-[а-я]+)?\s*(?:(?:№|номер|n)?\s*\d+|(?:им\.|имени)\s+(?-i:[А-ЯЁ][\w.]+\s?){1,3})",
-        needles=("школ", "гимнази", "лице"),
+        r"(?<!\w)(?-i:СОШ|СШ|ООШ)\s*(?:№|N)?\s*\d+|(?<!\w)(?:школ|гимнази|лице)[а-я]*(?:-[а-я]+)?\s*(?:(?:№|номер|n)?\s*\d+|(?:им\.|имени)\s+(?-i:[А-ЯЁ][\w.]+\s?){1,3})",
+        needles=("школ", "гимнази", "лице", "сош", "сш", "оош"),
     ),
     make_finder(
         rf"(?:(?<=在)|(?<=读)|(?<=就读于)|(?<=本人)|(?<=我是)|(?<=我)|(?<=来自)|(?<={_HANZI}))(?!在|读|就读|本人|我)"
