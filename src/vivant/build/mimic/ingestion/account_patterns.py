@@ -30,7 +30,7 @@ from vivant.build.mimic.ingestion.service_accounts import (
 from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
 
 _PHRASE_WORDS = frozenset(read_words("phrase_words"))
-_FILE = re.compile(rf"\.(?:{join_words('files')})(?![a-z0-9_])", re.IGNORECASE)
+_FILE = re.compile(rf"(?:\s?\(\d+\))?\.(?:{join_words('files')})(?![a-z0-9_])", re.IGNORECASE)
 
 
 def _is_numbered_handle(match: re.Match[str]) -> bool:
@@ -59,7 +59,11 @@ def _is_dotted_handle(match: re.Match[str]) -> bool:
         return True
     if not OTHER_SCRIPT.search(match.string):
         return False
-    known = all(map(is_word, parts)) or _FILE.search(match.group()) is not None
+    known = (
+        all(map(is_word, parts))
+        or all(map(str.isdigit, parts[1:]))
+        or _FILE.search(match.group()) is not None
+    )
     return max(map(len, parts)) > 2 and parts[0].isalnum() and not parts[0].isdigit() and not known
 
 
@@ -96,7 +100,7 @@ FINDERS = (
         precondition=OTHER_LETTER,
     ),
     make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{TELLING_GATE}"),
-    make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]))", needles="👻"),
+    make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]|\s*[{CJK}]))", needles="👻"),
     make_finder(
         rf"[📸📷🐦🎮🕹]\s*:?\s*(?P<handle>{HANDLE})",
         lambda match: judge_shape(match["handle"]) >= Shape.COINED,

@@ -15,10 +15,12 @@ from vivant.build.mimic.ingestion.contact_patterns import (
 from vivant.build.mimic.ingestion.word_lists import join_words
 
 _STREET = join_words("streets")
+_BEFORE = join_words("streets_before")
+_OF = r"(?:(?:de|des|du|dei|della|delle|dello|del|di|da|do|dos|das|la|le|van)\s+|d['’]|l['’]){0,2}"
 _RUSSIAN = rf"(?:{join_words('streets_ru')})"
 _SPANISH = rf"(?:{join_words('streets_es')})"
 _RUSSIAN_HOUSE = (
-    r",?\s*(?:д\.?|дом[еа]?)?\s*\d{1,4}\s?[а-я]?(?!\w)"
+    r",?\s*(?:д\.?|дом[еа]?)?\s*\d{1,4}\s?(?:[а-я]|[кс/]\s?\d{1,3})?(?!\w)"
     r"(?:[,\s]*(?:кв|корп|к|стр|под[ъь]езд|этаж|эт)[а-я]*\.?\s*\d+)*"
 )
 _STATES = (
@@ -36,8 +38,9 @@ _NO_STREETS_DE = (
     r"|ausbildungs|fenster|steh|tennis|fußball|fussball|innen)(?:platz|weg|ring))"
 )
 _HOME_JA = re.compile("住|実家|場所|送り先|うち|家|届|宛|引っ越|来て|待って")
+_DELIVERY_JA = re.compile("住所|受け渡し|送り先|届け先|宛先|実家|待ち合わせ場所|引っ越し先|住んで")
 _HOME_KO = re.compile(
-    "주소|보내|택배|곳|있어요|위치|이사|집|가게|샵|매장|살아|사는|살고|오세요|놀러|배송|우편|서울|부산|대구|인천|광주|대전|울산|세종|수원"
+    "자랐|태어|동네|주소|보내|택배|곳|있어요|위치|이사|집|가게|샵|매장|살아|사는|살고|오세요|놀러|배송|우편|서울|부산|대구|인천|광주|대전|울산|세종|수원"
 )
 _PLACE_SIGNS = "台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚園"
 _KANJI, _KANA = r"\u4e00-\u9fff", r"\u3040-\u30ff"
@@ -51,7 +54,9 @@ def _is_japanese_home(match: re.Match[str]) -> bool:
     """Whether a name with three small numbers is a home and not a score or a date."""
     place = re.sub(r"[\d\- ].*", "", match.group(), flags=re.DOTALL)
     return (
-        match["house"] is not None or _HOME_JA.search(match.string) is not None or place[-1] in _PLACE_SIGNS
+        match["house"] is not None
+        or (match["two"] is None and place[-1] in _PLACE_SIGNS)
+        or (_HOME_JA if match["two"] is None else _DELIVERY_JA).search(match.string) is not None
     )
 
 
@@ -88,8 +93,18 @@ FINDERS = (
         r"|(?<!\w)(?:calle|c/|av(?:d|da)?\.?|avenida|plaza|paseo)\s+(?:[^\W\d]+\s+){1,4}"
         r"(?:n[ºo°.]{1,2}\s*|#\s*|número\s*)?\d{1,4}(?=\s*(?:,|$|\.|piso))"
         r"|(?<!\w)(?:calle|carrera|cra|cr|cll|kr|diagonal|transversal)\.?\s*\d{1,3}\s?[a-z]?\s*"
-        r"(?:#|no\.?|n°|nº)\s*\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}",
+        r"(?:#|no\.?|n°|nº)\s*\d{1,3}\s?[a-z]?\s?-\s?\d{1,3}"
+        r"|(?<!\w)\d{1,3}\s?(?:a|ª|º|da|ra|ta)?\.?\s*(?:avenida|av\.?|calle)\s+(?:[a-z]\s)?\d{1,3}\s?-\s?\d{1,3}"
+        r"(?:,?\s*zona\s*\d{1,2})?",
         gate=rf"(?:^|\W)(?i:{_SPANISH}|carrera|cra|cr|cll|kr|diagonal|transversal)[\s.\d{CAPITAL}]",
+        precondition=DIGIT,
+    ),
+    make_finder(
+        rf"(?<!\w)(?:\d{{1,4}}(?:\s?(?:bis|ter))?,?\s+)?(?:{_BEFORE})\s+{_OF}(?-i:[{CAPITAL}])[\w.'’\-]+"
+        rf"(?:\s+{_OF}(?-i:[{CAPITAL}])[\w.'’\-]+){{0,3}}(?:,?\s*(?:n[ºo°.]{{1,2}}\s*)?\d{{1,4}}\s?[a-z]?(?!\w))?"
+        rf"|(?<!\w)(?-i:[{CAPITAL}])[\w\-]+\s?(?:{join_words('streets_joined')})\s+\d{{1,4}}\s?[a-z]?(?!\w)",
+        lambda match: any(map(str.isdigit, match.group())),
+        gate=rf"(?:^|\W)(?i:{_BEFORE})\s.*\d|\d.*\s(?i:{_BEFORE})\s|\pL(?i:{join_words('streets_joined')})\s+\d",
         precondition=DIGIT,
     ),
     make_finder(
@@ -102,11 +117,11 @@ FINDERS = (
     ),
     make_finder(
         rf"(?:[{_KANJI}]{{2,8}}?(?:省|市|区|區|县|镇|乡|村)){{0,4}}[{_KANJI}]{{2,6}}?(?:路|街|道|巷|弄|胡同)\s*"
-        r"[\d一二三四五六七八九十百零〇]{1,6}\s*(?:号|號|弄)(?:[\d一-十\-\s]*(?:楼|号楼|栋|幢|单元|座|室|层|户))*"
+        r"(?:[一二三四五六七八九十\d]段)?(?:\d{1,4}[巷弄]){0,2}[\d一二三四五六七八九十百零〇]{1,6}(?:之\d+)?\s*(?:号|號|弄)(?:[\d一-十\-\s]*(?:楼|樓|号楼|栋|幢|单元|座|室|层|户))*"
         r"(?:\s*\d{1,4}[\-\d]*(?:室|号|栋|单元|楼)?)*"
         rf"|[{_KANJI}]{{2,8}}(?:小区|花园|公寓|苑|家园|新村|大厦)\s*[\da-z一-十]{{1,4}}\s*(?:栋|号楼|幢|座|期)"
         r"(?:\s*[\d一-十]{1,4}\s*(?:单元|室|楼|层|号))*",
-        gate=r"[路街道巷弄同]\s*[\d一二三四五六七八九十百零〇]+\s*[号號弄]"
+        gate=r"[路街道巷弄同段]\s*[\d一二三四五六七八九十百零〇]+\s*[号號弄]"
         r"|(?:小区|花园|公寓|苑|家园|新村|大厦)\s*[\da-zA-Z一-十]+\s*(?:栋|号楼|幢|座|期)",
         precondition=OTHER_LETTER,
     ),
@@ -157,10 +172,14 @@ FINDERS = (
         precondition=DIGIT,
     ),
     make_finder(
-        rf"[{_KANJI}ヶケノ]{{2,8}}\s?\d{{1,2}}-\d{{1,2}}-\d{{1,4}}(?!\d)"
+        rf"[{_KANJI}]{{1,3}}[都道府県][{_KANJI}{_KANA}]{{1,6}}[市区町村郡][{_KANJI}{_KANA}]{{1,12}}\s?\d{{1,4}}(?:-\d{{1,4}}){{0,3}}(?!\d)",
+        precondition=DIGIT,
+    ),
+    make_finder(
+        rf"[{_KANJI}ヶケノぁ-ん]{{2,8}}\s?(?:\d{{1,2}}-\d{{1,2}}-\d{{1,4}}|(?P<two>\d{{1,4}}-\d{{1,4}}))(?![\d\-])"
         rf"(?P<house>[\s　]*[{_KANA}{_KANJI}]{{2,10}}\s?\d{{1,4}}(?:号室|号)?)?",
         _is_japanese_home,
-        gate=rf"[{_KANJI}ヶケノ]\s?\d+-\d+-\d",
+        gate=rf"[{_KANJI}ヶケノぁ-ん]\s?\d+-\d+",
         precondition=DIGIT,
     ),
     make_finder(
@@ -170,9 +189,9 @@ FINDERS = (
         r"|[가-힣]{1,8}(?:대로|로|길)\d{1,3}번?길\s?\d{1,4}(?:-\d{1,4})?"
         r"|(?P<bare>[가-힣]{2,6}(?:대로|로|길)\s?\d{1,4}(?:-\d{1,4})?)"
         r"(?!\d|\s?(?:명|개|번|시|분|원|회|년|월|일|초|살|위|만|천|퍼|%|대))"
-        r"|(?:[가-힣]+(?:시|도|구|군|읍|면)\s){1,3}[가-힣]{1,6}동\s?\d{1,4}(?:-\d{1,4})?|[가-힣]{2,8}아파트\s?\d{1,4}동\s?\d{1,4}호",
+        r"|(?:[가-힣]+(?:시|도|구|군|읍|면)\s){1,3}[가-힣]{1,6}동\s?\d{1,4}(?:-\d{1,4})?|(?:[가-힣]{2,10}\s)?[가-힣]{0,8}\s?\d{1,4}동\s?\d{1,4}호",
         lambda match: match["bare"] is None or _HOME_KO.search(match.string) is not None,
-        gate=r"[로길동트]\s?\d",
+        gate=r"[로길동]\s?\d",
         precondition=DIGIT,
     ),
 )

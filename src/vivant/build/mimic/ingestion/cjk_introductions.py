@@ -30,6 +30,7 @@ _ZH_NAME = rf"(?:{_ZH_DOUBLE}|[{_ZH_SURNAMES}])[{_HANZI}]{{1,2}}"
 _CHINESE = re.compile(
     rf"(?:{join_words('named_zh')})\s*[:,]?\s*(?:[{_HANZI}]{{2,3}}(?<=[唱手师员长])(?=[{_ZH_SURNAMES}]))?"
     rf"(?P<told>{_ZH_NAME})(?<![人生座迷粉的族家党者员师民国])(?={_STOP}|来自|今年|住|是|和|我|不是|也|在)"
+    rf"|祝(?P<wished>{_ZH_NAME})(?=生日|新婚|早日)"
     rf"|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*"
     rf"(?P<kin>(?:{_ZH_DOUBLE})[{_HANZI}]{{1,2}}|[{_ZH_SURNAMES}][{_HANZI}]{{2}}(?<![的了吗呢吧啊说是我你他她也都在])"
     rf"|[{_ZH_SURNAMES}][{_HANZI}](?={_STOP}))"
@@ -50,7 +51,7 @@ _JAPANESE = re.compile(
     rf"|といいます|と言います|っていいます|って言います)"
     rf"|(?P<told>[{_HANZI}々]{{2,3}}[ 　]?[{_HANZI}{_KANA}]{{1,3}}?)(?={_JA_ENDS}|より(?:$|\s))"
     rf"|(?:{join_words('kin_ja')})(?:の|は|、"
-    rf"|:)\s?(?P<kin>[{_HANZI}々]{{2,6}}[ 　]?[{_HANZI}々]{{0,3}})(?=[にはがをとのもで、!さちく]|{_STOP})"
+    rf"|:)\s?(?P<kin>[{_HANZI}々]{{2,6}}[ 　]?[{_HANZI}々]{{0,3}})(?=[にはがをとのもで、!さちくっ(]|{_STOP})"
 )
 
 # Korean: a family name of one syllable, or a known one of two, and one or two more syllables.
@@ -58,7 +59,7 @@ _KO_SURNAMES = "".join(read_words("surnames_ko"))
 _KO_DOUBLE = "남궁|독고|동방|사공|서문|선우|제갈|황보"
 _KO_NAME = (
     rf"(?!{join_words('no_names_ko')})"
-    rf"(?:(?:{_KO_DOUBLE})[가-힣]{{1,2}}|[{_KO_SURNAMES}][가-힣]{{2}}(?<![생팬람]))"
+    rf"(?:(?:{_KO_DOUBLE})[가-힣]{{1,2}}|[{_KO_SURNAMES}][가-힣]{{2}}(?<![생팬])(?<!사람))"
 )
 _KO_ENDS = r"이에요|예요|입니다|인데|이라|라고|이고|임|이야|이요|이라고"
 _KOREAN = re.compile(
@@ -71,7 +72,8 @@ _KOREAN = re.compile(
     rf"|(?<![가-힣])(?P<young>[가-힣]{{2,3}})(?=\s?(?:이에요|예요|입니다)[\s,.!]*\d+살)"
     rf"|\d살\s?(?:인\s)?(?P<aged>(?![여남]자)[가-힣]{{2,3}}?)(?=\s?(?:이고|이에요|예요|입니다|인데|라고|이라고))"
     rf"|(?<![가-힣])(?P<signed>{_KO_NAME})(?=\s?(?:올림|드림|인사드립니다))"
-    rf"|(?:{join_words('kin_ko')})\s(?P<kin>{_KO_NAME})(?<![요다죠네])(?=\s?(?:{_KO_ENDS}|이가|이는|이랑|이도|씨|님|쌤|,|、|{_STOP}))"
+    rf"|(?:{join_words('kin_ko')})\s(?P<kin>{_KO_NAME})(?<![요다죠네])"
+    rf"(?=\s?(?:{_KO_ENDS}|이가|이는|이 |이랑|이도|씨|님|쌤|,|、|{_STOP}))"
 )
 
 _PAIR = rf"[{CAPITAL}][\w'’\-]+(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
@@ -140,7 +142,7 @@ def _find_foreign(shadow: str) -> Iterator[Span]:
 FINDERS = (
     Finder(
         _find_chinese,
-        gate=rf"(?:{join_words('named_zh')})\s*[:,]?\s*[{_HANZI}]{{2}}|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*[{_ZH_SURNAMES}欧司上诸东皇][{_HANZI}]",
+        gate=rf"祝[{_ZH_SURNAMES}]|(?:{join_words('named_zh')})\s*[:,]?\s*[{_HANZI}]{{2}}|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*[{_ZH_SURNAMES}欧司上诸东皇][{_HANZI}]",
         precondition=OTHER_LETTER,
     ),
     Finder(

@@ -20,6 +20,7 @@ _CYRILLIC = r"\u0410-\u042f"
 _PLATE_LETTERS = "АВЕКМНОРСТУХABEKMHOPCTYX"
 _CHINESE_PROVINCES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
 _KOREAN_PLATES = "가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주하허호바사아자배"
+_DEGREES = r"-?\d{1,3}\.\d{3,}\s?°?(?:\s?[NSEW](?!\w))?"
 _COUNTING = ("12345678", "01234567", "98765432", "3141592", "2718281")
 
 
@@ -110,12 +111,17 @@ _NUMBERS = (
         needles=("ssn", "ss#", "social security"),
     ),
     make_finder(
-        rf"(?<![{ASCII}.])-?\d{{1,3}}\.\d{{3,}}\s?°?[NSEW]?\s*[,;/ ]\s*-?\d{{1,3}}\.\d{{3,}}\s?°?[NSEW]?(?![{ASCII}])",
+        rf"(?<![{ASCII}.]){_DEGREES}\s*[,;/ ]\s*{_DEGREES}(?![{ASCII}])",
         lambda match: (
             any(sign in match.group() for sign in ",;/NSEW°")
             or re.search(r"\.\d{4}\d*\s+-?\d+\.\d{4}", match.group()) is not None
         ),
-        gate=r"\d\.\d{3,}\s?°?[NSEWnsew]?\s*[,;/ ]\s*-?\d{1,3}\.\d{3}",
+        gate=r"\d\.\d{3,}\s?°?\s?[NSEWnsew]?\s*[,;/ ]\s*-?\d{1,3}\.\d{3}",
+        precondition=SIX_DIGITS,
+    ),
+    make_finder(
+        r"(?<!\w)lat(?:itude?|itud)?\W{0,3}-?\d{1,2}\.\d{3,}\W{0,4}(?:lon|lng|long)[a-z]*\W{0,3}-?\d{1,3}\.\d{3,}",
+        gate="(?i:lat)",
         precondition=SIX_DIGITS,
     ),
     make_finder(
@@ -136,17 +142,18 @@ _PLATES = (
     make_finder(
         rf"(?<!\w)[{_PLATE_LETTERS}]\d{{3}}[{_PLATE_LETTERS}]{{2}}\s?\d{{2,3}}(?!\w)"
         r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)"
-        r"|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19"
+        r"|(?<!\w)\d[A-Z]{3}\d{3}(?!\w)|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19"
         r"|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)"
         r"|(?<!\w)[A-Z]{2}[ \-]\d{1,2}[ \-][A-Z]{1,3}[ \-]\d{4}(?!\w)"
         r"|(?<!\w)[A-ZÄÖÜ]{1,3}-[A-Z]{1,2} ?\d{2,4}[EH]?(?!\w)"
-        r"|[\u4e00-\u9fff]{2,4}\s?\d{2,3}\s?[あ-ん]\s?\d{1,2}-\d{2}(?!\d)"
+        r"|[\u4e00-\u9fff]{2,4}\s?\d{2,3}\s?[あ-ん]\s?(?:[・·]{1,3}\d{1,3}|[・·]{0,2}\d{1,2}-\d{2})(?!\d)"
+        r"|(?<!\w)[A-Z]{2} \d{3} [A-Z]{2}(?!\w)"
         rf"|(?<!\d)\d{{2,3}}[{_KOREAN_PLATES}]\s?\d{{4}}(?![\d가-힣])",
         exact=True,
         precondition=DIGIT,
     ),
     make_finder(
-        rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,3}}[ \-]?\d{{2,4}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
+        rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,4}}[ \-]?\d{{2,6}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
         rf"|\d{{2,4}}[ \-]?[A-Z{_CYRILLIC}]{{1,3}}(?:[ \-]?\d{{1,4}})?)(?![{ASCII}])",
         lambda match: sum(map(str.isalnum, match.group())) >= 5,
         exact=True,

@@ -29,6 +29,7 @@ _FILLERS = 3
 _POSSESSIVES, _QUALITIES, _KIN = (
     frozenset(read_words(name)) for name in ("possessives", "kin_qualities", "kin")
 )
+_RELATIVE = rf"{join_words('kin')}|(?:{join_words('kin_stems')})[а-яё]{{0,3}}"
 _KIN_STEM = re.compile(rf"(?:{join_words('kin_stems')})[а-яё]{{0,3}}")
 _FANS, _FAMOUS = frozenset(read_words("fans")), frozenset(read_words("famous"))
 _PARTICLES = frozenset(read_words("particles"))
@@ -38,11 +39,27 @@ _RUSSIAN_SURNAME = re.compile(
 )
 _WORD = rf"[{CAPITAL}][\w'’\-]+"
 _PAIR = rf"{_WORD}(?: (?:{join_words('particles')})){{0,2}}(?: [{CAPITAL}][\w'’\-.]+){{1,3}}"
-_NEAR_BY = r"from (?:my|our)|de (?:mi|nuestr[oa])|aus (?:meiner?m?|unserer?m?)|из (?:наш|мо)[а-яё]+|с нашего"
+_NEAR_BY = (
+    r"from (?:my|our|(?:class )?\d{1,2}[A-Za-z])|из \d{1,2}[А-Яа-я]|de (?:mi|nuestr[oa])"
+    r"|aus (?:meiner?m?|unserer?m?)|из (?:наш|мо)[а-яё]+|с нашего"
+)
+_REST = (
+    r"[Rr]est in peace|[Rr]est easy|[Ff]ly high|descans[ae]|que en paz|ruhe in frieden"
+    r"|покойся|земля пухом|светлая память"
+)
+_GREETING = r"(?i:greetings|hello|hi|saludos|grüße|привет) (?:from|desde|de|aus|из)"
+_TITLE = r"(?:Mrs?|Ms|Miss|Dr|Prof|Sir|Coach|Pastor|Señor|Señora|Sr|Sra|Srta|Don|Doña|Herr|Frau)\.?"
 _HERE = re.compile(
     rf"(?:^|(?<=[\n.!,]))\s*(?P<own>{_PAIR})(?=\s+(?:here|signing off|out)(?!\w))"
-    rf"|(?<!\w)(?P<known>{_PAIR})(?= (?:{_NEAR_BY})\s)"
+    rf"|(?<!\w)(?P<known>{_PAIR})(?= (?:{_NEAR_BY})(?!\w))"
+    rf"|(?<!\w)(?P<mourned>{_PAIR})(?=,? (?:{_REST})(?!\w))"
+    r"|^\s*(?P<young>[A-Z][a-z]{2,12})(?= here(?!\w))"
+    rf"|{_GREETING} [{CAPITAL}]\w+,? (?P<greeting>{_PAIR})(?=\s*(?:[.!\n]|$))"
 )
+_TITLED = re.compile(rf"(?<!\w){_TITLE} ({_WORD}(?: [{CAPITAL}][\w'’\-]+)?)")
+_OWNER = re.compile(rf"(?<!\w)(?:{join_words('possessives')}) (?:\w+ ){{0,2}}$", re.IGNORECASE)
+_APPOSED = re.compile(rf", ({_PAIR})(?=\s*[,.!)]|$)")
+_RELATED = re.compile(rf"(?<!\w)(?:{_RELATIVE})$", re.IGNORECASE)
 _BEFORE_CUE = re.compile(r"(?<!\w)меня\s+([А-ЯЁ][а-яё]+)(?=\s+зовут)")
 
 
@@ -76,9 +93,11 @@ def _find_cues(shadow: str, tokens: list[re.Match[str]]) -> Iterator[tuple[int, 
             while following < len(lower) and lower[following] in _QUALITIES and following <= index + 2:
                 following += 1
             if following < len(lower):
+                if lower[following] not in _KIN and lower[following - 1] in _KIN & _QUALITIES:
+                    following -= 1
                 known = lower[following] in _KIN or _KIN_STEM.fullmatch(lower[following]) is not None
                 if known or lower[following] not in _FANS:
-                    yield following + 1, "weak" if known else "role"
+                    yield following + 1, "kin" if known else "role"
 
 
 def find_introductions(shadow: str) -> Iterator[Span]:
@@ -93,6 +112,14 @@ def find_introductions(shadow: str) -> Iterator[Span]:
         group = match.lastgroup or ""
         if _is_full_name(match[group].split()):
             yield match.span(group)
+    for match in _TITLED.finditer(shadow):  # my teacher Mrs Hill
+        if _OWNER.search(shadow[max(0, match.start() - 40) : match.start()]):
+            yield match.span(1)
+    for match in _APPOSED.finditer(shadow):  # my brother, Tom Hill, …
+        if _RELATED.search(shadow[max(0, match.start() - 20) : match.start()]) and _is_full_name(
+            match[1].split()
+        ):
+            yield match.span(1)
     for match in _BEFORE_CUE.finditer(shadow):
         yield match.span(1)
 
@@ -148,9 +175,9 @@ def _count_name_words(words: list[str], strength: str, *, near: bool, shouting: 
         if is_ordinary(first):
             return 0
         return 2 if len(words) > 1 and not is_word(words[1]) else 1
-    if capitals == 1 and strength == "self":
+    if capitals == 1 and strength in ("self", "kin"):
         unknown = first.isascii() and first[1:].islower() and len(first) > 3 and not is_word(first)
-        return int(is_given_name(first) or unknown)
+        return int(unknown or (is_given_name(first) and not (strength == "kin" and is_ordinary(first))))
     if capitals:
         return 0
     return 2 if _is_lower_name(words) else 0
@@ -196,14 +223,23 @@ _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
 _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
 _EVERYDAY_GATE = (
     rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed', 'possessives')})\W"
-    rf"|(?:{_NEAR_BY})\s|(?:here|signing off|out)(?:\W|$)"
+    rf"|(?:{_NEAR_BY}|{_REST})(?:\W|$)|(?:here|signing off|out)(?:\W|$)|(?i:{_RELATIVE}), [{CAPITAL}]|{_GREETING} "
 )
 FINDERS = (
-    Finder(find_introductions, gate=f"{_SURE_GATE}|{_SELF_GATE}|меня\\s+[А-ЯЁ][а-яё]+ зовут"),
+    Finder(
+        find_introductions,
+        gate=rf"{_SURE_GATE}|{_SELF_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут|^\s*[A-Z][a-z]{{2,12}} here(?:\W|$)",
+    ),
     Finder(
         find_introductions,
         precondition=rf"[{CAPITAL}][\w'’\-]+ (?:\pL{{2,3}} ){{0,2}}[{CAPITAL}][\w'’\-]",
         gate=_EVERYDAY_GATE,
+    ),
+    Finder(
+        find_introductions,
+        precondition=rf" [{CAPITAL}]\pL\pL",
+        gate=rf"(?:^|\W)(?i:{join_words('possessives')}) (?:\w+ ){{0,2}}"
+        rf"(?:{_TITLE} [{CAPITAL}]|(?i:{_RELATIVE}) [{CAPITAL}]\pL\pL)",
     ),
     *cjk_introductions.FINDERS,
 )

@@ -24,7 +24,7 @@ from vivant.build.mimic.ingestion import (
     self_patterns,
     web_patterns,
 )
-from vivant.build.mimic.ingestion.contact_patterns import EMOJI, LETTERS, Finder, Span
+from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI, LETTERS, Finder, Span
 from vivant.build.mimic.ingestion.service_accounts import looks_telling
 from vivant.build.mimic.ingestion.text_forms import (
     FOLDED_SIGNS,
@@ -38,9 +38,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 _MENTIONS = re.compile(
-    rf"(?<![A-Za-z0-9_@])@+[\[(\"'«“]?(?!(?:{join_words('everybody')})(?![{LETTERS}]))"
+    rf"(?<![A-Za-z0-9_@])(?!(?<=[時分日曜点點])@[{CJK}])@+[\[(\"'«“]?"
+    rf"(?!(?:{join_words('everybody')})(?![{LETTERS}])|\d{{1,2}}(?:時|点|點|시|[ap]m|:\d\d))"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
-    rf"|(?<![\w@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
+    rf"|(?<![{LETTERS}@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
     rf"|(?<![\w@.])(?P<reversed>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])",
     re.IGNORECASE,

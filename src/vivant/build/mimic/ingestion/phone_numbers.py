@@ -50,7 +50,11 @@ _DIGITS = re.compile(
     rf"(?<![{LETTERS}$€£¥#%])(?<!\d[.,:/\-])(?:\(?\+ ?|00)?[(\[]?[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{6,17}}"
     rf"(?![{LETTERS}%°]|[.,:]\d)"
 )
-_GLUED = re.compile(r"(?<=[a-z])\+?\d{9,13}(?!\d)|(?<!\w)\+?\d{10,13}(?=[A-Za-z])", re.IGNORECASE)
+_CODE = re.compile(rf"(?<!\w)(?:{join_words('codes')})[\s:№#\-]{{0,3}}$", re.IGNORECASE)
+_GLUED = re.compile(
+    r"(?<=[a-z])\+?\d{9,13}(?!\d)|(?<![A-Za-z0-9.])\+\d{1,3}[ \-]?\d{8,12}(?=,)|(?<!\w)\+?\d{10,13}(?=[A-Za-z])",
+    re.IGNORECASE,
+)
 _CUE_WORDS = read_words("phone_words")
 _SIGNS = "".join(word for word in _CUE_WORDS if len(word) == 1 and not word.isalpha())
 _UNSPACED = "|".join(word for word in _CUE_WORDS if "\u3000" < word[0] < "\uffff")
@@ -131,7 +135,9 @@ _TO_DIGITS = str.maketrans("〇零○一二三四五六七八九幺", "000123456
 def _find_digits(shadow: str) -> Iterator[Span]:
     for match in _DIGITS.finditer(shadow):
         written = match.group()
-        if _COUNTED.match(shadow, match.end()):
+        if _COUNTED.match(shadow, match.end()) or _CODE.search(
+            shadow[max(0, match.start() - 12) : match.start()]
+        ):
             continue
         asked = _is_asked(shadow, match.start(), match.end())
         if is_phone_number(written, asked=asked):
@@ -141,7 +147,7 @@ def _find_digits(shadow: str) -> Iterator[Span]:
             if part.group() != written and is_phone_number(part.group()):
                 yield match.start() + part.start(), match.start() + part.end()
     for match in _GLUED.finditer(shadow):
-        digits = match.group().lstrip("+")
+        digits = match.group() if "," in shadow[match.end() :][:1] else match.group().lstrip("+")
         if not _COUNTED.match(shadow, match.end()) and is_phone_number(digits):
             yield match.span()
     for match in re.finditer(
@@ -215,6 +221,8 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
     if not 9 <= len(digits) <= 13:
         return False
     if any(_judge(digits, region) for region in _REGIONS):
+        return True
+    if len(groups) == len(digits) and _judge(f"+{digits}", "US"):  # digits apart, with the code of a country
         return True
     grouped = len(groups) >= 3 and all(2 <= len(group) <= 5 for group in groups[1:])
     return grouped and any(_judge(digits, region) for region in _GROUPED_REGIONS)

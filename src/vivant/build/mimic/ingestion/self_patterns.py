@@ -65,6 +65,19 @@ _AT_SCHOOL_EN = (
     r"|grader? at|"
     r"freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
 )
+_CHILD_SCHOOL_EN = (
+    r"(?:junior high|high school|middle school|elementary|primary|grammar|secondary|prep|academy|high)"
+)
+_CHILD_EN = re.compile(
+    r"\baged? \d|\d ?(?:yo|y/o|yrs?|years? old)\b|\bgrade|\byear \d"
+    r"|\bmy (?:son|daughter|kids?|child)\b|\bi(?:'m| am|m) \d\d?\b",
+    re.IGNORECASE,
+)
+_SCHOOL_ES = r"(?:colegio|ceip|instituto|escuela|ies|cole|secundaria|prepa(?:ratoria)?|liceo|primaria)"
+_CHILD_ES = re.compile(
+    r"\d años|\bhij[oa]s?\b|\bgrado|primero|segundo|tercero|cuarto|quinto|sexto|estudi|curso|\bsoy\b",
+    re.IGNORECASE,
+)
 _HANZI = r"[\u4e00-\u9fff]"
 FINDERS = (
     make_finder(
@@ -86,42 +99,51 @@ FINDERS = (
         gate=rf"(?i:{_AT_SCHOOL_EN})\s.*\s(?i:{_SCHOOL_EN})(?:\W|$)",
     ),
     make_finder(
+        rf"{_NAMES}{_CHILD_SCHOOL_EN}(?: school)?(?!\w)"
+        rf"|(?:grade|year|yr|class|form|kindergarten)\s?(?:\w+\s)?at\s+(?-i:(?:[{CAPITAL}][\w.'’\-]+\s?){{2,4}})",
+        lambda match: _CHILD_EN.search(match.string) is not None,
+        gate=rf"[{CAPITAL}][\w.'’\-]+\s+(?i:{_CHILD_SCHOOL_EN})(?:\W|$)|(?i:grade|year|yr|class|form|kindergarten)\s?(?:\w+\s)?at\s+[{CAPITAL}]",
+    ),
+    make_finder(
         rf"(?:gehe (?:aufs?|in|zur?)|bin (?:schüler(?:in)?|in der \w+ klasse) (?:am?|an der|auf|der|des|vom))\s+"
         rf"(?:das\s|die\s|den\s|dem\s)?\s*(?:(?-i:[{CAPITAL}])[\w\-]+[\s\-]*){{0,3}}[\w\-]*(?:gymnasium|schule)\b[\w\-]*",
         gate=r"(?i:gymnasium|schule)",
     ),
     make_finder(
         rf"(?:estudio|curso|voy|alumn[oa]|estoy|clase|grado|año|de)\s+(?:en|al?|del?)\s+(?:el |la |l )?"
-        rf"(?:colegio|instituto|escuela|ies|cole|secundaria|prepa(?:ratoria)?|liceo|primaria)\s+"
-        rf"(?:(?:nº?\.?\s*|num\.?\s*)?\d+|(?:(?-i:[{CAPITAL}])[\w.]+\s*(?:de\s|la\s|del\s|los\s)*){{1,4}})",
-        gate=rf"\s(?i:colegio|instituto|escuela|ies|cole|secundaria|prepa|preparatoria|liceo|primaria)\s+(?:[nN\d]|[{CAPITAL}])",
+        rf"{_SCHOOL_ES}\s+"
+        rf"(?:(?:nº?\.?\s*|num\.?\s*)?\d+|(?:(?-i:[{CAPITAL}])[\w.]+\s*(?:de\s|la\s|del\s|los\s)*){{1,4}})"
+        rf"|(?<!\w){_SCHOOL_ES}\s+(?P<child>(?:(?-i:[{CAPITAL}])[\w.]+\s*(?:de\s|la\s|del\s|los\s)*){{1,4}})",
+        lambda match: match["child"] is None or _CHILD_ES.search(match.string) is not None,
+        gate=rf"(?:^|\W)(?i:{_SCHOOL_ES})\s+(?:[nN\d]|[{CAPITAL}])",
     ),
     make_finder(
-        r"(?<!\w)(?:школ|гимнази|лице)[а-я]*(?:-[а-я]+)?\s*(?:№|номер|n)?\s*\d+",
-        needles=("школ", "гимнази", "лице"),
+        r"(?<!\w)(?-i:СОШ|СШ|ООШ)\s*(?:№|N)?\s*\d+|(?<!\w)(?:школ|гимнази|лице)[а-я]*(?:-[а-я]+)?\s*(?:(?:№|номер|n)?\s*\d+|(?:им\.|имени)\s+(?-i:[А-ЯЁ][\w.]+\s?){1,3})",
+        needles=("школ", "гимнази", "лице", "сош", "сш", "оош"),
     ),
     make_finder(
         rf"(?:(?<=在)|(?<=读)|(?<=就读于)|(?<=本人)|(?<=我是)|(?<=我)|(?<=来自)|(?<={_HANZI}))(?!在|读|就读|本人|我)"
-        rf"{_HANZI}{{2,10}}?(?:小学|中学|高中|大学|学校|附中|附小|[一二三四五六七八九十]中)"
+        rf"{_HANZI}{{2,10}}?(?:小学|中学|高中|大学|学校|附中|附小|华小|实小|外国语|[一二三四五六七八九十][中小])"
         r"(?=上学|读书|读|念书|上|的?学生|[初高大][一二三四]|[一二三四五六]年级|\d+年级|\d+班|$|[，。,.!])",
         lambda match: (
-            re.search(r"岁|我|本人|在读|就读", match.string) is not None
+            re.search(r"岁|我|本人|在读|就读|女儿|儿子|孩子|弟弟|妹妹", match.string) is not None
             and not re.match(r"[这那哪某每所个的]", match.group())
         ),
-        gate=r"(?:小学|中学|高中|大学|学校|附中|附小|[一二三四五六七八九十]中)(?:上|读|念|的?学生|[初高大一二三四五六\d]|$|[，。,.!])",
+        gate=r"(?:小学|中学|高中|大学|学校|附中|附小|华小|实小|外国语|[一二三四五六七八九十][中小])(?:上|读|念|的?学生|[初高大一二三四五六\d]|$|[，。,.!])",
         precondition=OTHER_LETTER,
     ),
     make_finder(
         rf"(?<!{_HANZI})(?!全国|公立|私立|女子|男子|日本|地元|母校)[\u4e00-\u9fffヶ]{{2,7}}?"
         r"(?:小学校?|中学校?|高校|高等学校|大学|中等部|高等部|高専|[小中高](?=[にの\d]))"
-        r"(?=に通|へ通|に行って|の?\d年|の[一二三]年|の生徒|の学生|在学|の?[\u30a0-\u30ff\u4e00-\u9fff]{1,4}部|出身|卒|です|だよ)",
-        gate=r"(?:[小中高]学?校?|大学|等学校|等部|高専)(?:[にへ]通|に行|の?\d年|の[一二三]年|の生徒|の学生|在学|の?\S{1,4}部|出身|卒|です|だよ)",
+        r"(?=に通|へ通|に行って|の?\d年|の[一二三四五六]年|の生徒|の学生|在学|の?[\u30a0-\u30ff\u4e00-\u9fff]{1,4}部|出身|卒|です|だよ)"
+        r"|(?:(?<=[がはもの、。\s])|^)[ぁ-ん\u4e00-\u9fffヶ]{2,8}?(?:小学校|中学校|高校|高等学校)(?=の?[\d一二三四五六]年|に通)",
+        gate=r"(?:[小中高]学?校?|大学|等学校|等部|高専)(?:[にへ]通|に行|の?\d年|の[一二三四五六]年|の生徒|の学生|在学|の?\S{1,4}部|出身|卒|です|だよ)",
         precondition=OTHER_LETTER,
     ),
     make_finder(
-        r"[가-힣]{1,8}(?:초등학교|중학교|고등학교|대학교|여중|여고|남중|남고|외고|예고|과학고|체고|공고)"
+        r"[가-힣]{2,6}[초중고](?=\s?\d학년)|[가-힣]{2,6}[초중](?=에?\s*다[녀니])|[가-힣]{1,8}(?:초등학교|중학교|고등학교|대학교|여중|여고|남중|남고|외고|예고|과학고|체고|공고)"
         r"(?=에?\s*(?:다녀|다니|다님|다닙|재학|학생|\d학년|출신|졸업)|\s?[가-힣]{1,3}부\s|(?<=학교)(?:입니다|이에요))",
-        gate=r"(?:학교|여중|여고|남중|남고|외고|예고|학고|체고|공고)에?\s*(?:다녀|다니|다님|다닙|재학|학생|\d학년|출신|졸업|[가-힣]{1,3}부|입니다|이에요)",
+        gate=r"[초중고]\s?\d학년|[초중]에?\s*다[녀니]|(?:학교|여중|여고|남중|남고|외고|예고|학고|체고|공고)에?\s*(?:다녀|다니|다님|다닙|재학|학생|\d학년|출신|졸업|[가-힣]{1,3}부|입니다|이에요)",
         precondition=OTHER_LETTER,
     ),
 )

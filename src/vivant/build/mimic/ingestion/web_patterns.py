@@ -81,7 +81,10 @@ def _is_email(match: re.Match[str]) -> bool:
     if not any(map(str.isalpha, match.group())):
         return False
     local, _, domain = match.group().rpartition("@")
-    return "." in domain or (len(local) > 2 and len(domain) > 2 and not is_word(f"{local}a{domain}"))
+    if "." in domain:
+        return True
+    written = local[-1:].isascii() and len(local) > 2 and len(domain) > 2
+    return written and not is_word(f"{local}a{domain}")
 
 
 def _is_spaced_email(match: re.Match[str]) -> bool:
@@ -194,10 +197,10 @@ _LINKS = (
         gate=rf"[\[({{<]\s*(?i:{_DOT}|\.)\s*[\])}}>]",
     ),
     make_finder(
-        rf"(?<![{LETTERS}\-])(?:www\s*(?:{_DOT}|\s)\s*)?(?P<name>[{LETTERS}\-]+?)(?:\s+{_DOT}\s+|\s?(?:点|點|점|ドット|どっと)\s?)"
-        r"(?P<ending>[^\W\d_]{2,10}?)(?![A-Za-z0-9_\u00c0-\u04ff])(?:\s*(?:/|slash)\s*\S+)?",
+        rf"(?<![{LETTERS}\-])(?:www\s*(?:{_DOT}|\s)\s*)?(?P<name>[{LETTERS}\-]+?)(?:\s+{_DOT}\s+|\s?(?:点|點|점|쩜|닷|ドット|どっと)\s?)"
+        r"(?P<ending>[^\W\d_]{2,10}?|컴|넷)(?![A-Za-z0-9_\u00c0-\u04ff])(?:\s*(?:/|slash)\s*\S+)?",
         _is_spoken_address,
-        gate=rf"\w(?i:\s{_DOT}\s|\s?(?:点|點|점|ドット|どっと)\s?)\pL\pL",
+        gate=rf"\w(?i:\s{_DOT}\s|\s?(?:点|點|점|쩜|닷|ドット|どっと)\s?)(?:\pL\pL|컴|넷)",
     ),
     make_finder(
         r"[\w\-]{4,}(?:[•·*](?:com|net|org|ru)(?!\w)|,(?:com|net|org|ru)(?=$|[/)!\s]))(?:/\S*)?",

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import groupby
 
 import msgspec
 import numpy as np
@@ -47,7 +48,19 @@ def read_words(*names: str) -> list[str]:
 
 def join_words(*names: str) -> str:
     """The entries of lists as alternatives of a pattern, the longest first, each character meant literally."""
-    return "|".join(map(re.escape, sorted(set(read_words(*names)), key=lambda word: (-len(word), word))))
+    return _join_endings(sorted(set(read_words(*names))))
+
+
+def _join_endings(words: list[str]) -> str:
+    """Sorted words as a tree, so that a search looks at a common beginning once."""
+    branches = []
+    for first, group in groupby(filter(None, words), key=lambda word: word[0]):
+        endings = [word[1:] for word in group]
+        if len(endings) == 1:
+            branches.append(re.escape(first + endings[0]))
+        else:
+            branches.append(f"{re.escape(first)}(?:{_join_endings(endings)}){'?' if '' in endings else ''}")
+    return "|".join(branches)
 
 
 def _find_package(name: str, purpose: str) -> Traversable:
