@@ -133,7 +133,9 @@ def test_who_has_no_vivant_on_the_path_is_told_how(monkeypatch: pytest.MonkeyPat
     program = demo.find_program()
     assert program == ".venv/bin/vivant"
     lines = demo.list_next_commands(Path("runs/demo"), program, [])
-    assert sum(line.startswith("  .venv/bin/vivant ") for line in lines) == 3
+    commands = [line for line in lines if line.startswith("  .venv/bin/vivant ")]
+    assert len(commands) == 3
+    assert max(map(len, commands)) <= 80
     assert lines[-1] == f'To type just `vivant`: export PATH="{Path.cwd()}/.venv/bin:$PATH"'
 
 

@@ -117,7 +117,7 @@ def list_next_commands(out: Path, program: str, models: Sequence[FoundModel]) ->
         ("Is the difference real?", f"compare {folder}/vivant-tiny {folder}/nearest"),
         (
             "Does it need the order of the frames?",
-            "run mime/mcq --data mini --model vivant/tiny --control shuffled",
+            "run mime/mcq --data mini -m vivant/tiny --control shuffled",
         ),
     ]
     if models:
