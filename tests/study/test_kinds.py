@@ -23,6 +23,7 @@ from vivant.study.report.measures import compute_measures
 from vivant.study.report.study import build_study_report
 from vivant.study.report.tables import compute_mean
 from vivant.study.results import load_results
+from vivant.study.server.tokens import Tokens
 from vivant.study.store.people import invite
 from vivant.study.writing import write_study
 
@@ -279,7 +280,9 @@ def test_disputed_items_get_more_judgements(tmp_path: Path) -> None:
                 with store.database.read() as connection:
                     from vivant.study.store.answers import load_state
 
-                    participant = int(walker.client.cookies["vivant-study"].partition(".")[0])
+                    participant = int(
+                        walker.client.cookies[Tokens(store.secret).session_cookie].partition(".")[0]
+                    )
                     state = load_state(connection, loaded.study, participant)
                 assert state is not None and state.current is not None
                 disputed = state.current.item == "item-1"

@@ -206,6 +206,21 @@ def fail_checks(walker: Walker) -> list[str]:
     return shown
 
 
+def test_two_studies_of_one_host_keep_their_sessions_apart(made: Made) -> None:
+    """A browser keeps the cookies of a host together, whatever its ports: each study looks for its own."""
+    (_, first_store, first), (_, second_store, second) = made(), made()
+    walker = arrive(first, first_store, "one").agree()
+    page = walker.page
+    other = arrive(second, second_store, "two")
+    for cookie in other.client.cookies.jar:
+        walker.client.cookies.jar.set_cookie(cookie)
+    walker.get("/study")
+    assert walker.page == page, "still at the same item"
+    while walker.page:
+        walker.next()
+    assert returns_as(walker, "completed", "one"), "with the identifiers that this study was given"
+
+
 def fail_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the database fail when the next visit is being ended."""
 

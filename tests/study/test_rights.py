@@ -25,6 +25,7 @@ from vivant.study.loading import LoadedStudy
 from vivant.study.server.tokens import Tokens
 from vivant.study.store import StudyStore, database, open_store, removal
 from vivant.study.store import store as store_module
+from vivant.study.store.database import StoreUnavailableError
 from vivant.study.store.people import invite
 from vivant.study.store.removal import delete_expired, list_backups, make_backup
 
@@ -215,6 +216,19 @@ def test_who_withdraws_while_a_backup_is_made_is_not_in_it(
         assert "You have withdrawn" in walker.text
         assert is_stored(study.path) == []
         assert list_backups(store)[0].path == str(backup)
+
+
+def test_a_backup_that_fails_leaves_no_copy(study: LoadedStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    with open_served_store(study) as store:
+        write_text(invite_walker(build_app(study, store), store))
+
+        def fail(_: object) -> None:
+            raise StoreUnavailableError("The disk is full")
+
+        monkeypatch.setattr(store.database, "write", fail)
+        with pytest.raises(StoreUnavailableError):
+            make_backup(store, study.path / "backups" / "one.db")
+        assert list((study.path / "backups").iterdir()) == []
 
 
 def test_postgres_rewrites_its_tables(study: LoadedStudy) -> None:

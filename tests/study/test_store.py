@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from sqlalchemy import Connection, select, text
 
@@ -24,13 +25,19 @@ from tests.support.study_web import (
     recorded_warnings,
 )
 from vivant.cli.main import main
-from vivant.core.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError, VivantError
+from vivant.study.design import StudyItem
 from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.key import load_fitting_key
+from vivant.study.loading import load_study
+from vivant.study.results import load_results
 from vivant.study.store import StoreError, open_store, schema
 from vivant.study.store.database import Database, database_url
+from vivant.study.store.met_items import note_items
 from vivant.study.store.people import invite
 from vivant.study.store.store import get_setting, set_setting
 from vivant.study.store.tables import metadata
+from vivant.study.writing import write_study
 
 DATABASES = pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
 Url = Callable[[], str | None]
@@ -248,7 +255,6 @@ def test_a_postgres_that_goes_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
-    from vivant.study.loading import load_study
     from vivant.study.server.serve import check_items
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
@@ -261,6 +267,37 @@ def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
         check_items(loaded, store)
         with pytest.raises(UsageError, match=r"which .* lacks"):
             check_items(load_study(loaded.path), store)
+
+
+@pytest.mark.parametrize("change", ["order", "fewer", "words", "unmet"])
+def test_items_that_were_changed_after_people_answered_them(tmp_path: Path, change: str) -> None:
+    """An answer is an option's index: in another order it would be another answer."""
+    loaded = tiny_study(tmp_path / "study", watch_whole=False, count=4, items_per_participant=3)
+    with open_served_store(loaded) as store:
+        note_items(store, loaded)
+        invite_walker(build_app(loaded, store), store).walk()
+        met = store.assigned_items()
+
+        def alter(item: StudyItem) -> StudyItem:
+            if (item.id in met) == (change == "unmet"):
+                return item
+            options = {
+                "fewer": item.options[:-1],
+                "words": (item.options[0] + "!", *item.options[1:]),
+            }.get(change, (*item.options[1:], item.options[0]))
+            return msgspec.structs.replace(item, options=options)
+
+        key = list(load_fitting_key(loaded).values())
+        write_study(loaded.path, loaded.study, list(map(alter, loaded.items)), key, loaded.texts)
+        changed = load_study(loaded.path)
+        if change in ("words", "unmet"):
+            note_items(store, changed)
+            assert load_results(loaded.path).people
+            return
+        with pytest.raises(UsageError, match=r"items\.jsonl: the options of .* put them back"):
+            note_items(store, changed)
+        with pytest.raises(VivantError, match=r"put them back|is no place among its 3 options"):
+            load_results(loaded.path)
 
 
 # ── kill -9 ──

@@ -126,7 +126,8 @@ def test_only_hashes_are_kept(study: LoadedStudy, store: StudyStore) -> None:
 
 def test_sessions_cannot_be_made_up(app: Any, store: StudyStore) -> None:
     walker = invite_walker(app, store)
-    good = walker.client.cookies[marks.COOKIE]
+    name = marks.Tokens(store.secret).session_cookie
+    good = walker.client.cookies[name]
     number, _, signature = good.partition(".")
     assert len(signature) == 40
     for forged in (
@@ -138,7 +139,7 @@ def test_sessions_cannot_be_made_up(app: Any, store: StudyStore) -> None:
         "9" * 30 + ".x",
     ):
         stranger = Walker(app)
-        raw = {"cookie": f"{marks.COOKIE}={forged}".encode()}
+        raw = {"cookie": f"{name}={forged}".encode()}
         assert stranger.get("/study", headers=raw).status_code == 401
 
 

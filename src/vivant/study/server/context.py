@@ -21,7 +21,7 @@ from vivant.study.platforms import PlatformIds
 from vivant.study.server.fixed_texts import fixed_environment
 from vivant.study.server.interface import AdminTexts, InterfaceTexts, choose_language, load_interfaces
 from vivant.study.server.limits import RateLimits
-from vivant.study.server.tokens import COOKIE, IDS_COOKIE, Tokens
+from vivant.study.server.tokens import Tokens
 from vivant.study.store import StudyStore
 from vivant.web.pages import page_environment
 
@@ -153,26 +153,26 @@ class StudyContext:
 
     def participant(self, request: Request) -> int | None:
         """Whose session a request belongs to."""
-        return self.tokens.participant(request.cookies.get(COOKIE, ""))
+        return self.tokens.participant(request.cookies.get(self.tokens.session_cookie, ""))
 
     def set_platform_ids(self, response: Response, ids: PlatformIds) -> None:
         """Let the browser keep what the platform's return links need; the server keeps hashes alone."""
         value = urlencode({"p": ids.participant, "s": ids.study, "v": ids.session})
         response.set_cookie(
-            IDS_COOKIE, value, max_age=60 * 86400, path=self.settings.root or "/", httponly=True, samesite="lax",
-            secure=self.settings.secure,
+            self.tokens.ids_cookie, value, max_age=60 * 86400, path=self.settings.root or "/",
+            httponly=True, samesite="lax", secure=self.settings.secure,
         )  # fmt: skip
 
     def platform_ids(self, request: Request) -> PlatformIds:
         """The identifiers that this browser came with; empty ones where it came with none."""
-        values = dict(parse_qsl(request.cookies.get(IDS_COOKIE, "")[:2000]))
+        values = dict(parse_qsl(request.cookies.get(self.tokens.ids_cookie, "")[:2000]))
         return PlatformIds(values.get("p", ""), values.get("s", ""), values.get("v", ""))
 
     def set_session(self, response: Response, participant: int) -> None:
         """Let a browser be this participant's."""
         response.set_cookie(
-            COOKIE, self.tokens.cookie(participant), max_age=60 * 86400, path=self.settings.root or "/",
-            httponly=True, samesite="lax", secure=self.settings.secure,
+            self.tokens.session_cookie, self.tokens.cookie(participant), max_age=60 * 86400,
+            path=self.settings.root or "/", httponly=True, samesite="lax", secure=self.settings.secure,
         )  # fmt: skip
 
 

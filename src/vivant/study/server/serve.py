@@ -85,6 +85,7 @@ def serve(
     from vivant.study.server.app import create_app
     from vivant.study.server.connections import AT_ONCE, ConnectionLimits, make_protocol
     from vivant.study.server.context import ServerSettings
+    from vivant.study.store.met_items import note_items
     from vivant.study.store.store import open_memory_store, open_store
     from vivant.web.security import LocalHostOnly
 
@@ -97,6 +98,7 @@ def serve(
     try:
         store.raise_target(loaded.study.judgements_per_item)
         check_items(loaded, store)
+        note_items(store, loaded)
         settings = ServerSettings(
             root=parts.path.rstrip("/"),
             origin=f"{parts.scheme}://{parts.netloc}" if parts.netloc else "",

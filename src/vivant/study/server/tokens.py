@@ -12,7 +12,7 @@ from vivant.study.design import Page
 from vivant.study.store.people import digest
 from vivant.web.security import same_secret
 
-COOKIE, IDS_COOKIE, ADMIN_COOKIE = "vivant-study", "vivant-study-ids", "vivant-study-admin"
+ADMIN_COOKIE = "vivant-study-admin"
 ADMIN_HOURS = 12
 _REMEMBERED = 10_000
 
@@ -23,6 +23,12 @@ class Tokens:
     def __init__(self, secret: bytes) -> None:
         # Each request of a session asks for the same few.
         self._digest = lru_cache(_REMEMBERED)(partial(digest, secret))
+        # Browsers keep the cookies of a host together, whatever its ports; a path's are sent below it, too.
+        own = self._digest("cookie names")[:8]
+        self.session_cookie = f"vivant-study-{own}"
+        """The name of the cookie that holds a participant's session."""
+        self.ids_cookie = f"vivant-study-ids-{own}"
+        """The name of that which holds the platform's identifiers."""
 
     def cookie(self, participant: int) -> str:
         """The session of a participant."""

@@ -75,6 +75,9 @@ def make_backup(store: StudyStore, target: Path) -> StudyBackup:
         partial.rename(target)
     except (OSError, sqlite3.Error) as error:
         raise UsageError(f"Cannot write the backup {target}: {error}") from error
+    finally:
+        if partial.is_file():  # nobody who withdraws would be removed from it
+            partial.unlink()
     with store.database.read() as connection:
         query = select(participants.c.annotator).where(participants.c.state == "withdrawn")
         withdrawn = set(connection.scalars(query))
