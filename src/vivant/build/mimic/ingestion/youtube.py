@@ -154,9 +154,9 @@ def _parse(content: bytes, source: str, line: int, writer: RecordWriter) -> Iter
 def _holds_lines(path: Path) -> bool:
     """Whether a file holds a document a line, whatever its name: some scrapers write lists as `.jsonl`, and lines as
     `.json`."""
-    lines = map(bytes.strip, _iter_lines(path))
+    lines = map(bytes.strip, _iter_lines(path, LARGE))
     first, second = islice(chain(filter(None, lines), (b"", b"")), 2)
-    if not first.startswith((b"{", b"[")) or not second.startswith((b"{", b"[")):
+    if len(first) >= LARGE or not first.startswith((b"{", b"[")) or not second.startswith((b"{", b"[")):
         return path.suffix.lower() in _LINES and first not in (b"", b"{", b"[")
     try:
         parse_json_leniently(first.removesuffix(b","))
@@ -165,15 +165,18 @@ def _holds_lines(path: Path) -> bool:
     return True
 
 
-def _iter_lines(path: Path) -> Iterator[bytes]:
-    """The lines without a mark; of UTF-16, which PowerShell writes, the file is turned into UTF-8 first."""
+def _iter_lines(path: Path, longest: int = -1) -> Iterator[bytes]:
+    """The lines without a mark, those that are longer than `longest` in pieces.
+
+    A file in UTF-16, which PowerShell writes, is turned into UTF-8 first.
+    """
     with path.open("rb") as lines:
         mark = lines.read(3)
         lines.seek(3 if mark == codecs.BOM_UTF8 else 0)
         if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             yield from convert_to_utf8(lines.read())[0].split(b"\n")
         else:
-            yield from lines
+            yield from iter(lambda: lines.readline(longest), b"")
 
 
 def _ingest_response(
