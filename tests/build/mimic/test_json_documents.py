@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.crawl_kit import ALONE, ID, quarantine, rows, take, web_comment, web_item
-from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion import ingest, youtube
 
 _ITEMS = [web_item(id=str(int(ID) + number)) for number in range(9)]
 _LINES = [json.dumps(item) for item in _ITEMS]
@@ -77,3 +77,44 @@ def test_an_id_that_looks_like_a_path_costs_nothing_else(tmp_path: Path) -> None
         f"tiktok/{name}" for name in (".._secret", "clips_1", "two_words")
     ]
     assert quarantine(tmp_path) == []
+
+
+@pytest.mark.parametrize("layout", ["list", "answer", "around", "cut", "in a record"])
+def test_a_large_document_gives_what_a_small_one_does(
+    layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is read piece by piece where all of its records are in one list."""
+    comments = [web_comment(f"c{number}", f"remark [{number}] }}{{") for number in range(7)]
+    document: Any = {
+        "list": [*_ITEMS, *comments, {"odd": 1}],
+        "answer": {"data": {"videos": _ITEMS, "all": [*comments, {"odd": 1}, "a text"]}, "ids": [1, 2]},
+        "around": {"first": _ITEMS[0], "other": [*_ITEMS[1:], *comments]},
+        "cut": [*_ITEMS, *comments],
+        "in a record": _ITEMS[0]
+        | {"comments": [{"cid": c["cid"], "text": c["text"], "reply_id": 0} for c in comments]},
+    }[layout]
+    text = json.dumps(document)[: -30 if layout == "cut" else None]
+    found: list[list[Any]] = []
+    for large in (10**9, 10):
+        monkeypatch.setattr(youtube, "LARGE", large)
+        monkeypatch.setattr(youtube, "_AT_ONCE", 4)
+        (tmp_path / f"{large}").mkdir()
+        take(tmp_path / f"{large}", dump__json=text)
+        found.append([rows(tmp_path / f"{large}", kind) for kind in ("videos", "comments")])
+        found[-1].append(quarantine(tmp_path / f"{large}"))
+    whole, pieces = found
+    for table in (*whole[:2], *pieces[:2]):
+        for row in table:
+            row.pop("uploader", None)  # each work folder has its own salt
+    assert whole == pieces and len(whole[1]) >= 6
+
+
+def test_a_broken_element_of_a_large_list_costs_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(youtube, "LARGE", 10)
+    monkeypatch.setattr(youtube, "_AT_ONCE", 4)
+    lines = [*_LINES[:6], '{"id" "7", desc: [1]}', *_LINES[6:]]
+    take(tmp_path, dump__json='{"videos": [' + ",\n".join(lines) + "]}")
+    assert [row["id"] for row in rows(tmp_path, "videos")] == [item["id"] for item in _ITEMS]
+    assert [(source, item) for source, item, _ in quarantine(tmp_path)] == [("dump.json", "videos[7]")]

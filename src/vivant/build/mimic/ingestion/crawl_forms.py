@@ -139,12 +139,16 @@ class CrawlReader:
         self._defaults = defaults
         self._comment_forms = load_forms().comments
 
-    def read(self, document: Any, source: str) -> None:
-        """Take in all records of a document; one without any is set aside, if it is no empty page of an answer."""
-        if not self._walk(document, source, "", 0) and not _is_empty_page(document):
+    def read(self, document: Any, source: str, location: str = "", first: int = 0) -> None:
+        """Take in all records of a document; one without any is set aside, if it is no empty page of an answer.
+
+        Of a part of a long list, `location` is where the list is and `first` which of its elements comes first, from 1;
+        each of them that is no record is set aside by itself.
+        """
+        if not self._walk(document, source, location, 0, first) and not _is_empty_page(document):
             self._writer.leave(source, "", f"{UNKNOWN}{_describe(document)}", kind=UNKNOWN)
 
-    def _walk(self, node: Any, source: str, location: str, depth: int) -> int:
+    def _walk(self, node: Any, source: str, location: str, depth: int, first: int = 0) -> int:
         """How many records are in a node, those set aside included."""
         if isinstance(node, Mapping):
             if self._take(node, source, location):
@@ -156,7 +160,7 @@ class CrawlReader:
             ]
             keyed = any(_is_under_its_id(name, value) for name, value in node.items())
         elif isinstance(node, list):
-            children = [(f"{location}[{number}]", value) for number, value in enumerate(node, 1)]
+            children = [(f"{location}[{number}]", value) for number, value in enumerate(node, first or 1)]
             keyed = True
         else:
             return 0
@@ -164,7 +168,7 @@ class CrawlReader:
             return 0
         counts = [(label, value, self._walk(value, source, label, depth + 1)) for label, value in children]
         number = sum(count for _, _, count in counts)
-        if keyed and number:
+        if keyed and (number or first):
             # Beside records, in a list or under ids, stands what should be one.
             for label, value, count in counts:
                 if not count and value != {} and not _is_empty_page(value):

@@ -7,6 +7,7 @@ import os
 import re
 from array import array
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ _UP_TO_BRACKET = re.compile(_OTHER + rb"(?:" + _STRING + _OTHER + rb")*+[\[\]{}]
 _LIST_OF_COMMENTS = re.compile(rb'(?<!\\)"comments"\s*:\s*\[\Z')
 _BLOCK = 4 << 20
 _BETWEEN = re.compile(r"[\s,]*")
+_NAME = re.compile(rb'"((?:[^"\\]|\\.)*)"\s*:\s*\Z')
 _BEGINNING = re.compile(r"^[\[{]", re.MULTILINE)
 _COLON = re.compile(r"\s*:\s*")
 _DECODER = json.JSONDecoder()
@@ -99,7 +101,7 @@ def parse_whole_part(
     text = content.decode("utf-8", errors="replace")
     parser = _OpenParser(text, is_record, comment_lists)
     document = parser.parse(_BETWEEN.match(text).end(), 0)  # type: ignore[union-attr]  # it matches nothing, too
-    return WholePart(document, _count_records(document, is_record), parser.comments)
+    return WholePart(document, count_records(document, is_record), parser.comments)
 
 
 class _OpenParser:
@@ -153,11 +155,12 @@ class _OpenParser:
         return names, members, place
 
 
-def _count_records(node: Any, is_record: Callable[[Any], bool]) -> int:
+def count_records(node: Any, is_record: Callable[[Any], bool]) -> int:
+    """How many records are in a document, at any depth."""
     if is_record(node):
         return 1
     children = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    return sum(_count_records(child, is_record) for child in children)
+    return sum(count_records(child, is_record) for child in children)
 
 
 def _explain(content: bytes, error: Exception) -> str:
@@ -207,6 +210,56 @@ def split_off_comments(path: str) -> tuple[bytes, array[int], str]:
         before = file.read(hole[0])
         file.seek(hole[1])
         return before + file.read(), spans, ""
+
+
+class LongList(Struct):
+    """The longest list of a document that stands in no other list."""
+
+    rest: bytes
+    """The document without what is in the list."""
+    spans: array[int]
+    """Where in the file each element begins and ends."""
+    path: str
+    """The names that lead to it: `data.videos`; empty where the document is the list."""
+
+
+def split_off_list(path: Path) -> LongList | None:
+    """The document's longest list of objects; None where it has none, breaks off or is no UTF-8.
+
+    The file is read by blocks, and an element costs sixteen bytes here whatever is in it.
+    """
+    names: list[str] = []
+    kinds: list[int] = []
+    begun = start = 0
+    spans, longest, hole, named = array("q"), array("q"), (0, 0), ""
+    plain, tracked = False, -1
+    with path.open("rb") as file:
+        for token, place in _split_at_brackets(file):
+            bracket, before = token[-1:], token[:-1]
+            if bracket in b"[{":
+                if tracked == len(kinds):  # an element of the list
+                    plain, begun = plain and not before.strip(b" \t\r\n,"), place
+                elif bracket == b"[" and tracked < 0:
+                    spans, plain, tracked, start = array("q"), True, len(kinds) + 1, place + 1
+                name = _NAME.search(before)
+                names.append(name[1].decode("utf-8", "replace") if name else "")
+                kinds.append(token[-1])
+                continue
+            if not kinds or kinds.pop() + 2 != token[-1]:
+                return None
+            if len(kinds) == tracked:
+                spans.extend((begun, place + 1))
+            elif len(kinds) == tracked - 1:
+                if plain and not before.strip() and place - start > hole[1] - hole[0]:
+                    longest, hole, named = spans, (start, place), ".".join(filter(None, names))
+                tracked = -1
+            names.pop()
+        if kinds or not longest:
+            return None
+        file.seek(0)
+        before_hole = file.read(hole[0])
+        file.seek(hole[1])
+        return LongList(before_hole + file.read(), longest, named)
 
 
 def _split_at_brackets(file: BinaryIO) -> Iterator[tuple[bytes, int]]:

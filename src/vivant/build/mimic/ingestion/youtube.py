@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import codecs
 import os
+from array import array
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info, list_comment_fields
 from vivant.build.mimic.ingestion.platform_ids import YOUTUBE_CATEGORIES
@@ -15,14 +18,19 @@ from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import (
     WholePart,
     convert_to_utf8,
+    count_records,
     parse_json_leniently,
     parse_whole_part,
+    read_spans,
     split_documents,
+    split_off_list,
 )
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
-from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
+from vivant.build.mimic.ingestion.ytdlp import LARGE, SourceDefaults, add_raw_comments
 
+_AT_ONCE = 1_000
+"""Elements of a long list."""
 _LINES = (".jsonl", ".jsonlines", ".ndjson", ".jl")
 _ADDRESS = "https://www.youtube.com/watch?v="
 
@@ -37,12 +45,12 @@ def ingest_api_responses(
     source = os.path.relpath(path, media)
     reader = CrawlReader(str(path), str(media), writer, defaults)
     try:
-        for number, answer in _iter_responses(unpacked or path, source, writer):
-            location = f"{source}:{number}" if number else source
-            if _is_data_api(answer):
-                _ingest_response(answer, location, writer, defaults)
+        for document in _iter_documents(unpacked or path, source, writer):
+            location = f"{source}:{document.line}" if document.line else source
+            if _is_data_api(document.content):
+                _ingest_response(document, location, writer, defaults)
             else:
-                reader.read(answer, location)
+                reader.read(document.content, location, document.path, document.first)
     except InvalidValueError as wrong:
         writer.leave(source, "", str(wrong), kind=str(wrong).partition(" after ")[0].partition(":")[0])
     except OSError as error:
@@ -61,17 +69,59 @@ def _is_record(node: Any) -> bool:
     return isinstance(node, Mapping) and ("snippet" in node or is_info(node) or find_form(node) is not None)
 
 
-def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
-    """Each document of a file and the line that it begins on; 0 where it is the only one."""
+class _Document(Struct):
+    content: Any
+    line: int = 0
+    """The line that it begins on; 0 where it is the only one."""
+    path: str = ""
+    first: int = 0
+    """Of a part of a long list: where the list is, and which of its elements comes first, from 1."""
+
+
+def _iter_documents(path: Path, source: str, writer: RecordWriter) -> Iterator[_Document]:
     if _holds_lines(path):
         for number, line in enumerate(_iter_lines(path), 1):
             if line.strip():
                 yield from _parse(line, source, number, writer)
-    else:
+        return
+    listed = split_off_list(path) if path.stat().st_size >= LARGE else None
+    if listed is None or _is_around_records(listed.rest):
         yield from _parse(path.read_bytes(), source, 0, writer)
+        return
+    spans = listed.spans
+    for start in range(0, len(spans), 2 * _AT_ONCE):
+        yield from _read_elements(
+            path, listed.path, spans[start : start + 2 * _AT_ONCE], start // 2 + 1, source, writer
+        )
 
 
-def _parse(content: bytes, source: str, line: int, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
+def _read_elements(
+    path: Path, name: str, spans: array[int], first: int, source: str, writer: RecordWriter
+) -> Iterator[_Document]:
+    """Elements of a long list together; one by one where one of them is broken, which is set aside."""
+    try:
+        (content,) = read_spans(str(path), spans)
+        yield _Document(parse_json_leniently(convert_to_utf8(content)[0]), path=name, first=first)
+    except InvalidValueError as wrong:
+        number = len(spans) // 2
+        if number == 1:
+            writer.leave(source, f"{name}[{first}]", str(wrong), kind="broken JSON")
+            return
+        for index in range(number):
+            yield from _read_elements(
+                path, name, spans[2 * index : 2 * index + 2], first + index, source, writer
+            )
+
+
+def _is_around_records(rest: bytes) -> bool:
+    """Whether what is left of a document without its longest list has records in it, or cannot be read."""
+    try:
+        return count_records(parse_json_leniently(rest), _is_record) > 0
+    except InvalidValueError:
+        return True
+
+
+def _parse(content: bytes, source: str, line: int, writer: RecordWriter) -> Iterator[_Document]:
     """The document, or several that follow one another; of one that breaks off what stands whole before."""
     part = WholePart(None, 0, None)
     try:
@@ -98,15 +148,15 @@ def _parse(content: bytes, source: str, line: int, writer: RecordWriter) -> Iter
             reason = f"{wrong}; the {part.records:,} before are kept"
             writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
         document = part.document
-    yield line, document
+    yield _Document(document, line)
 
 
 def _holds_lines(path: Path) -> bool:
     """Whether a file holds a document a line, whatever its name: some scrapers write lists as `.jsonl`, and lines as
     `.json`."""
-    lines = map(bytes.strip, _iter_lines(path))
+    lines = map(bytes.strip, _iter_lines(path, LARGE))
     first, second = islice(chain(filter(None, lines), (b"", b"")), 2)
-    if not first.startswith((b"{", b"[")) or not second.startswith((b"{", b"[")):
+    if len(first) >= LARGE or not first.startswith((b"{", b"[")) or not second.startswith((b"{", b"[")):
         return path.suffix.lower() in _LINES and first not in (b"", b"{", b"[")
     try:
         parse_json_leniently(first.removesuffix(b","))
@@ -115,24 +165,30 @@ def _holds_lines(path: Path) -> bool:
     return True
 
 
-def _iter_lines(path: Path) -> Iterator[bytes]:
-    """The lines without a mark; of UTF-16, which PowerShell writes, the file is turned into UTF-8 first."""
+def _iter_lines(path: Path, longest: int = -1) -> Iterator[bytes]:
+    """The lines without a mark, those that are longer than `longest` in pieces.
+
+    A file in UTF-16, which PowerShell writes, is turned into UTF-8 first.
+    """
     with path.open("rb") as lines:
         mark = lines.read(3)
         lines.seek(3 if mark == codecs.BOM_UTF8 else 0)
         if mark[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             yield from convert_to_utf8(lines.read())[0].split(b"\n")
         else:
-            yield from lines
+            yield from iter(lambda: lines.readline(longest), b"")
 
 
-def _ingest_response(answer: Any, source: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
+def _ingest_response(
+    document: _Document, source: str, writer: RecordWriter, defaults: SourceDefaults
+) -> None:
+    answer = document.content
     items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
     if not isinstance(items, list):
         raise InvalidValueError("no answer of the YouTube Data API: `items` is not a list")
     listed = str(answer.get("kind", "")) if isinstance(answer, Mapping) else ""
     usual = "youtube#commentThread" if listed.startswith("youtube#commentThread") else ""
-    for number, item in enumerate(items, 1):
+    for number, item in enumerate(items, document.first or 1):
         kind = item.get("kind", usual) if isinstance(item, Mapping) else ""
         snippet = item.get("snippet") if isinstance(item, Mapping) else None
         location = f"item {number}"
