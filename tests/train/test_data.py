@@ -36,7 +36,7 @@ def load_world(world: Path, benchmark: str = "mimic/thinking", **changes: Any) -
     return load_examples([TrainingSource(benchmark=benchmark, data=str(world), **changes)], Path()).examples
 
 
-def make_sampler(world: Path, processes: int = 1, **changes: Any) -> tuple[BatchSampler, Processor]:
+def make_sampler(world: Path, **changes: Any) -> tuple[BatchSampler, Processor]:
     settings = make_recipe(recipe(world))
     source = TrainingSource(benchmark="mimic/thinking", data=str(world), **changes)
     examples = ExampleSet([source], Path())
@@ -50,7 +50,6 @@ def make_sampler(world: Path, processes: int = 1, **changes: Any) -> tuple[Batch
         batch_tokens=300,
         row_tokens=150,
         per_video=2,
-        processes=processes,
     )
     return sampler, processor
 
@@ -119,15 +118,12 @@ def test_any_benchmark_s_folder_will_do(tmp_path: Path) -> None:
     assert len(mine) == 4 and mine[0].media and phrase_example(mine[0], 0, 0).answer
 
 
-def test_steps_are_the_same_however_they_are_shared_or_resumed(world: Path) -> None:
+def test_steps_are_the_same_however_they_are_resumed(world: Path) -> None:
     all_steps = take(make_sampler(world)[0], TrainingPosition(), 9)
     assert list_contents(all_steps) == list_contents(take(make_sampler(world)[0], TrainingPosition(), 9))
     assert all_steps[-1].position.epoch > 0
     middle = all_steps[5].position
     assert list_contents(take(make_sampler(world)[0], middle, 4)) == list_contents(all_steps[5:])
-    shared = take(make_sampler(world, processes=2)[0], TrainingPosition(), 9)
-    names = [sorted(step.sample_names) for step in all_steps]
-    assert [sorted(step.sample_names) for step in shared] == names
 
 
 def test_an_epoch_asks_everything_once_and_a_weight_counts(world: Path) -> None:

@@ -139,12 +139,15 @@ def test_answers_and_likelihoods_are_torchs(pair: tuple[Path, Path]) -> None:
 
 
 def test_sampling_repeats_itself_and_differs_by_seed(pair: tuple[Path, Path]) -> None:
-    _, onnx_engine = load_engines(pair)
+    torch_engine, onnx_engine = load_engines(pair)
     hot = msgspec.structs.replace(
         make_request(clip(4), max_tokens=12), decoding=Decoding(max_tokens=12, temperature=2.0)
     )
-    texts = [onnx_engine.generate([msgspec.structs.replace(hot, seed=seed)])[0].text for seed in (1, 1, 2)]
-    assert texts[0] == texts[1] != texts[2]
+    seeds = [msgspec.structs.replace(hot, seed=seed) for seed in (1, 1, 2)]
+    for engine in (onnx_engine, torch_engine):
+        texts = [engine.generate([request])[0].text for request in seeds]
+        assert texts[0] == texts[1] != texts[2]
+    assert [reply.text for reply in torch_engine.generate(seeds[::-1])] == texts[::-1]
 
 
 def test_half_precision_halves_the_files_and_hardly_changes_answers(

@@ -163,12 +163,24 @@ def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: P
     assert read_rows(tmp_path / "here", "loss", "tokens") == read_rows(tmp_path / "there", "loss", "tokens")
 
 
-@pytest.mark.parametrize("way", [{"device": "auto"}, {"fsdp": {}}], ids=["ddp", "fsdp2"])
-def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path, way: dict[str, Any]) -> None:
-    """Also where they have unequal numbers of rows, and weights are shared out."""
-    settings = {"steps": 3, "micro_rows": 1, "batch_tokens": 900}
-    train(make_recipe(make_content(world, tmp_path / "one", train=settings)))
-    content = make_content(world, tmp_path / "two", train={**settings, **way})
+@pytest.mark.parametrize(
+    ("way", "batch_tokens"),
+    [({"device": "auto"}, 900), ({"fsdp": {}}, 900), ({"device": "auto"}, 1)],
+    ids=["ddp", "fsdp2", "one question a step"],
+)
+def test_two_processes_have_the_gradients_of_one(
+    world: Path, tmp_path: Path, way: dict[str, Any], batch_tokens: int
+) -> None:
+    """Also where they have unequal numbers of rows, one has none at the end of an epoch, and weights are shared out."""
+    settings = {"steps": 3, "micro_rows": 1, "batch_tokens": batch_tokens}
+    data = {
+        "sources": [
+            {**source, "benchmark": "mimic/topic", "limit": 2} for source in recipe(world)["data"]["sources"]
+        ]
+    }
+    changes = {"data": data} if batch_tokens == 1 else {}
+    train(make_recipe(make_content(world, tmp_path / "one", train=settings, **changes)))
+    content = make_content(world, tmp_path / "two", train={**settings, **way}, **changes)
     join_all(start_two(content))
     alone = [tuple(map(float, row)) for row in read_rows(tmp_path / "one", "loss", "gradient_norm")]
     for row, same in zip(read_rows(tmp_path / "two", "loss", "gradient_norm"), alone, strict=True):

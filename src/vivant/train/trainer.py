@@ -117,7 +117,6 @@ class Trainer:
             batch_tokens=train.batch_tokens,
             row_tokens=train.row_tokens,
             per_video=train.per_video,
-            processes=accelerator.num_processes,
             packed=train.packing,
         )
         self.best: float | None = None

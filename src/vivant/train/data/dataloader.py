@@ -80,7 +80,6 @@ class BatchSampler:
         batch_tokens: int,
         row_tokens: int,
         per_video: int,
-        processes: int,
         packed: bool = True,
     ) -> None:
         self._examples = examples
@@ -90,7 +89,6 @@ class BatchSampler:
         self._batch_tokens = batch_tokens
         self._row_tokens = row_tokens
         self._per_video = per_video
-        self._processes = processes
         self._packed = packed
         self.seen: set[str] = set()
         """Samples that were planned so far."""
@@ -127,7 +125,7 @@ class BatchSampler:
                 pending, size, index = [], 0, index + 1
             pending.append(tokenized)
             size += tokenized.length
-        if pending and (not index or len(pending) >= self._processes):
+        if pending:  # also fewer than there are processes: those without any keep in step
             yield pending
 
     def _order_examples(self, epoch: int) -> Iterator[Example]:
