@@ -175,7 +175,7 @@ def large_plan() -> Edition:
             labels=action.labels,
             distractors=("a", "b", "c"),
             aligned=action.background,
-            misaligned=action.misaligned,
+            misaligned="kitchen" if action.background == "street" else action.misaligned,
         )
         for action in spec.cast
     )

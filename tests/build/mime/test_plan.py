@@ -191,8 +191,9 @@ def test_two_videos_of_one_name_are_refused_before_anything_is_drawn(tmp_path: P
     done = vivant("build", "mime", "plan", str(write(tmp_path, same)), cwd=tmp_path)
     assert done.returncode == 1
     assert "man_j_Waving01_angle0_gym.mp4 twice" in done.stderr and "'misaligned' and 'gym'" in done.stderr
-    done = vivant("build", "mime", "render", str(tmp_path / "plan.yaml"), "--out", "made", cwd=tmp_path)
-    assert done.returncode == 1 and not list(tmp_path.rglob("*.mp4"))
+    spec = load_plan(tmp_path / "plan.yaml")
+    with pytest.raises(UsageError, match="twice"):
+        plan_jobs(Edition(spec, tuple(stage(spec))), tmp_path, "built-in")
     cased = OWN.replace("name: Juggling001", "name: WAVING01").replace("actor: n", "actor: j")
     with pytest.raises(UsageError, match="rename one of the actions"):
         plan_shots(stage(load_plan(write(tmp_path, cased))), VARIANTS[:1])
