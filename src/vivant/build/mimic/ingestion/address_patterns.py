@@ -104,7 +104,7 @@ FINDERS = (
         rf"(?:\s+{_OF}(?-i:[{CAPITAL}])[\w.'’\-]+){{0,3}}(?:,?\s*(?:n[ºo°.]{{1,2}}\s*)?\d{{1,4}}\s?[a-z]?(?!\w))?"
         rf"|(?<!\w)(?-i:[{CAPITAL}])[\w\-]+\s?(?:{join_words('streets_joined')})\s+\d{{1,4}}\s?[a-z]?(?!\w)",
         lambda match: any(map(str.isdigit, match.group())),
-        gate=rf"(?:^|\W)(?i:{_BEFORE})\s.*\d|\d.*\s(?i:{_BEFORE})\s|\pL(?i:{join_words('streets_joined')})\s+\d",
+        gate=rf"(?:^|\W)(?i:{_BEFORE})\s+\pL|\pL(?i:{join_words('streets_joined')})\s+\d",
         precondition=DIGIT,
     ),
     make_finder(
