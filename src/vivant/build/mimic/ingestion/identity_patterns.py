@@ -21,6 +21,7 @@ _PLATE_LETTERS = "АВЕКМНОРСТУХABEKMHOPCTYX"
 _CHINESE_PROVINCES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
 _KOREAN_PLATES = "가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주하허호바사아자배"
 _DEGREES = r"-?\d{1,3}\.\d{3,}\s?°?(?:\s?[NSEW](?!\w))?"
+_LATITUDE = "lat(?:itude|itud)?|широта|緯度|纬度|위도"
 _COUNTING = ("12345678", "01234567", "98765432", "3141592", "2718281")
 
 
@@ -120,8 +121,9 @@ _NUMBERS = (
         precondition=SIX_DIGITS,
     ),
     make_finder(
-        r"(?<!\w)lat(?:itude?|itud)?\W{0,3}-?\d{1,2}\.\d{3,}\W{0,4}(?:lon|lng|long)[a-z]*\W{0,3}-?\d{1,3}\.\d{3,}",
-        gate="(?i:lat)",
+        rf"(?:{_LATITUDE})\W{{0,3}}-?\d{{1,2}}\.\d{{3,}}\W{{0,4}}(?:lon|lng|долгота|経度|经度|경도)[a-z]*\W{{0,3}}-?\d{{1,3}}\.\d{{3,}}"
+        r"|\d{1,2}\.\d{3,}\s?°?\s?с\.?\s?ш\.?,?\s*\d{1,3}\.\d{3,}\s?°?\s?[вз]\.?\s?д\.?",
+        gate=rf"(?i:{_LATITUDE})|с\.? ?ш\.?",
         precondition=SIX_DIGITS,
     ),
     make_finder(

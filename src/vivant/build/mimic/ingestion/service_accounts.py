@@ -194,7 +194,7 @@ def _find_behind(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
 def _read_handle(shadow: str, place: int, service: str, strong: bool, aside: bool) -> int:
     """Where the handle that begins here ends; -1 where there is none."""
     if spaced := _SPACED.match(shadow, place):
-        return spaced.end() if strong else -1
+        return spaced.end() if strong or service == "named" else -1
     figures = _FIGURES.match(shadow, place)
     if figures and (service not in _LOOSE or strong or service == "qq"):
         return figures.end()
