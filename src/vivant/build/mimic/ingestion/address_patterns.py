@@ -73,8 +73,8 @@ FINDERS = (
         precondition=DIGIT,
     ),
     make_finder(
-        rf"(?<!\w){_NO_STREETS_DE}(?:(?:[^\W\d]{{2,}}[ \-]){{0,2}}[^\W\d]*(?:stra(?:ß|ss)e|str\.?|gasse|allee"
-        rf"|chaussee|damm|ufer)"
+        rf"(?<!\w){_NO_STREETS_DE}(?:(?:[^\W\d]{{2,}}[ \-]){{0,2}}[^\W\d]*"
+        r"(?:stra(?:ß|ss)e|(?<=[^\W\d][^\W\d])str\.?|gasse|allee|chaussee|damm|ufer)"
         rf"|(?-i:[{CAPITAL}])[^\W\d]{{2,}}(?:weg|platz|ring|steig))"
         r"\s*(?:nr\.?\s*)?\d{1,4}\s?[a-z]?(?![\w.:])(?:,?\s*(?:in\s+)?\d{5}\s+[^\W\d]+)?",
         gate=r"(?i:stra(?:ß|ss)e|str|gasse|allee|chaussee|damm|ufer|weg|platz|ring|steig)\.?\s*(?:(?i:nr)\.?\s*)?\d",
@@ -86,7 +86,7 @@ FINDERS = (
         precondition=SIX_DIGITS,
     ),
     make_finder(
-        rf"(?<!\w){_SPANISH}\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?"
+        rf"(?<![\w\-]){_SPANISH}\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?"
         rf"(?:(?-i:[{CAPITAL}])[\w.]+\s*(?:de\s+|la\s+|del\s+|los\s+|y\s+)*){{1,4}}"
         r",?\s*(?:n[ºo°.]{1,2}\s*|#\s*|núm(?:ero|\.)?\s*)?\d{1,5}"
         r"(?:[,\s]*(?:piso\s*)?\d{1,2}\s?[ºª°](?:\s?[a-z](?!\w))?)?(?:,?\s*\d{5}\s+[^\W\d]+)?"
