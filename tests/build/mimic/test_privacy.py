@@ -225,6 +225,9 @@ def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected
         "土曜は朝6時＠駅前集合",
         "온라인 게임 최고, 라인업 미쳤다",
         "me encanta instagram",
+        "they would pay for him at this point in the window",
+        "the complex of mar-a-lago. Was it closed",
+        "I love Luis Diaz so much",
         "the switch version runs at 30fps",
     ],
 )
@@ -255,6 +258,7 @@ def test_texts_that_mislead_stay(text: str) -> None:
         ("我家地址台北市大安區和平東路二段107巷9號4樓", "107"),
         ("координаты дачи lat 56.71840 lon 38.45612", "56.71840"),
         ("gol gris PS 503 NT cruzó en rojo", "503"),
+        ("[id268530|Перолист], а её уже заставили?", "Перолист"),
     ],
 )
 def test_a_column_is_searched_for_all_that_a_single_text_would_lose(text: str, secret: str) -> None:

@@ -178,7 +178,9 @@ FINDERS = (
         precondition=DIGIT,
         gate=r"\w #\d{4}",
     ),
-    make_finder(r"<@!?\d{15,20}>", needles="<@"),
+    make_finder(
+        r"<@!?\d{15,20}>|\[(?:id|club|public)\d+(?::[\w\-]+)?\|[^\]\n]{1,60}\]", needles=("<@", "[id", "[club", "[public")
+    ),
     make_finder(
         rf"(?<![{ASCII}/])/?u/[\w\-]{{3,}}|/user/[\w\-]+|/channel/[\w\-]+|(?<![\w/])/(?:c|@)/?[\w\-]{{4,}}",
         gate=rf"(?:^|[^{ASCII}])/?[uU]/\w|/(?i:user|channel)/|/[cC@]/?\w",
