@@ -179,7 +179,8 @@ FINDERS = (
         gate=r"\w #\d{4}",
     ),
     make_finder(
-        r"<@!?\d{15,20}>|\[(?:id|club|public)\d+(?::[\w\-]+)?\|[^\]\n]{1,60}\]", needles=("<@", "[id", "[club", "[public")
+        r"<@!?\d{15,20}>|\[(?:id|club|public)\d+(?::[\w\-]+)?\|[^\]\n]{1,60}\]",
+        needles=("<@", "[id", "[club", "[public"),
     ),
     make_finder(
         rf"(?<![{ASCII}/])/?u/[\w\-]{{3,}}|/user/[\w\-]+|/channel/[\w\-]+|(?<![\w/])/(?:c|@)/?[\w\-]{{4,}}",
