@@ -280,8 +280,8 @@ FINDERS = (
     ),
     Finder(
         find_service_accounts,
-        gate=rf"(?i:{_ASIAN}|ins)[^A-Za-z0-9\n]{{0,10}}[A-Za-z0-9]|[A-Za-z0-9][^A-Za-z0-9\n]{{0,4}}(?i:{_ASIAN})"
-        rf"|(?i:{_ASIAN}).{{0,3}}[:=@{POINTERS}]",
+        gate=rf"(?i:{_ASIAN}|ins)[^A-Za-z0-9\n]{{0,10}}[A-Za-z0-9:=@{POINTERS}]"
+        rf"|[A-Za-z0-9][^A-Za-z0-9\n]{{0,4}}(?i:{_ASIAN})",
         precondition=OTHER_LETTER,
     ),
     Finder(
