@@ -220,6 +220,15 @@ def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected
         "I was born in 1999",
         "IMG_0493.MOV is the file",
         "me at 3 am: 2147483647 views",
+        "ISBN 0-19-852663-6, page 40",
+        "ver.2.1.0で直った",
+        "土曜は朝6時＠駅前集合",
+        "온라인 게임 최고, 라인업 미쳤다",
+        "me encanta instagram",
+        "they would pay for him at this point in the window",
+        "the complex of mar-a-lago. Was it closed",
+        "I love Luis Diaz so much",
+        "the switch version runs at 30fps",
     ],
 )
 def test_texts_that_mislead_stay(text: str) -> None:
@@ -241,6 +250,15 @@ def test_texts_that_mislead_stay(text: str) -> None:
         ("др 02.12.1981, подарки принимаю", "1981"),
         ("(original idea: \u202eyrekaboxrepsak@\u202c)", "yrekabox"),
         ("мы из класса в гимназии №1183", "1183"),
+        ("my teacher Mrs Quillfeather showed this", "Quillfeather"),
+        ("te extraño Ramón Urdaneta, descansa hermano", "Urdaneta"),
+        ("my daughter is in year 4 at SK Taman Kenari", "Kenari"),
+        ("letter for santa: from Via dei Liutai 79 lol", "Liutai"),
+        ("거래 장소: 여울마을 529동 9115호", "9115"),
+        ("我家地址台北市大安區和平東路二段107巷9號4樓", "107"),
+        ("координаты дачи lat 56.71840 lon 38.45612", "56.71840"),
+        ("gol gris PS 503 NT cruzó en rojo", "503"),
+        ("[id268530|Перолист], а её уже заставили?", "Перолист"),
     ],
 )
 def test_a_column_is_searched_for_all_that_a_single_text_would_lose(text: str, secret: str) -> None:
@@ -329,6 +347,32 @@ def test_names_stay_where_mentions_are_kept(tmp_path: Path) -> None:
     kept = PipelineSettings(workers=1, ingest=IngestSettings(mentions="keep"))
     ingest(tmp_path / "work", [tmp_path / "v.info.json"], kept)
     assert read_texts(tmp_path / "work") == {"1": "thanks @quill_77"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "psn/xbl Quillo.drift",
+        "insta (real one): bloomquillo",
+        "in$ta 👉 bloomquillo",
+        "i n s t a : bloomquillo",
+        "bloomquillo is my discord",
+        "same on insta and tiktok, bloomquillo",
+        "my steam is bloomquillo",
+        "búscame en face como bloomquillo",
+        "bloomquillo — мой тг",
+        "авито bloomQuillo продаю там",
+        "카톡아디 bloomquillo 보내줘",
+        "ㅋㅌ bloomquillo",
+        "楽天ラクマ bloomquillo で出品中",
+        "youtube被封了，去ins找b l o o m q u i l l o",
+        "v❤ｂｌｏｏｍ．ｑｕｉｌｌｏ．＿ｘ，看图",
+    ],
+)
+def test_accounts_leave_beside_services_of_all_languages(text: str) -> None:
+    (cleaned,) = Anonymiser(b"s" * 32).texts([text]).to_pylist()
+    plain = re.sub(r"\W", "", fold_text(cleaned)[0]).lower()
+    assert "quillo" not in plain
 
 
 @pytest.mark.parametrize(

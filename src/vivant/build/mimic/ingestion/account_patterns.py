@@ -93,12 +93,6 @@ FINDERS = (
         lambda match: not is_word(match.group()),
         gate=rf"[{CJK}](?i:vx|wx)[a-zA-Z]",
     ),
-    make_finder(
-        rf"(?<![{LETTERS}])id[\s:=は是が→「『\"'(\[]+(?P<handle>(?:[a-z0-9] ){{4,}}[a-z0-9](?![a-z0-9])|{_PLAIN})",
-        lambda match: " " in match["handle"] or not is_word(match["handle"]),
-        gate=rf"(?:^|[^{LETTERS}])(?i:id)[\s:=は是が→「『\"'(\[]+[a-zA-Z0-9]",
-        precondition=OTHER_LETTER,
-    ),
     make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{TELLING_GATE}"),
     make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]|\s*[{CJK}]))", needles="👻"),
     make_finder(
@@ -124,11 +118,6 @@ FINDERS = (
         r"|freundescode"
         r"|код друга|フレンドコード|айди)\s*(?:is|ist|es|no\.?|number|番号|は|是)?\W{0,3}\d[\d\s\-]{4,18}\d",
         precondition=SIX_DIGITS,
-    ),
-    make_finder(
-        rf"(?<![{LETTERS}])id\s*(?:[:=は是→]|\bis\b)+\s*(?:{_TELLING}|{_PLAIN})",
-        lambda match: not is_word(re.split(r"[\s:=は是→]", match.group())[-1]),
-        gate=rf"(?:^|[^{LETTERS}])(?i:id)\s*(?:[:=は是→]|is\s)",
     ),
     make_finder(
         rf"(?<![{LETTERS}#@.\[/\-])(?!(?<=:)[\w\-]+:)"
@@ -180,15 +169,8 @@ FINDERS = (
         common=True,
     ),
     make_finder(r"steam\s*(?:id)?\W{0,3}\d{15,18}|steam_\d:\d:\d+", needles="steam"),
-    make_finder(
-        rf"(?<![{ASCII}])(?:ig|sc|tt|yt|fb)//?(?!(?:{SERVICES}|shorts|reels?|videos?|music|stories|story)\b)(?=["
-        rf"\w.]*\w)[\w.]{{5,}}",
-        lambda match: not is_word(re.split("/+", match.group())[-1]),
-        needles=("ig/", "sc/", "tt/", "yt/", "fb/"),
-    ),
     make_finder(rf"(?:me )?on x\b\s*:?\s*{_TELLING}", gate=r"(?i:on x)\s*:?\s"),
     make_finder(r"(?<!\w)i g\s*[:=>\-]+\s*(?:[a-z0-9_.] ?){4,}(?!\w)", needles=("i g:", "i g ", "i g=")),
-    make_finder(rf"(?<![{ASCII}])wxid_\w+", needles="wxid_"),
     make_finder(r"(?<![\w#])[\w.\-]{2,32}#\d{4}(?!\d)", precondition=DIGIT, gate=r"[\w.\-]#\d{4}"),
     make_finder(
         r"(?<![\w#])[a-z0-9._]{3,32} #\d{4}(?!\d)",
@@ -196,7 +178,10 @@ FINDERS = (
         precondition=DIGIT,
         gate=r"\w #\d{4}",
     ),
-    make_finder(r"<@!?\d{15,20}>", needles="<@"),
+    make_finder(
+        r"<@!?\d{15,20}>|\[(?:id|club|public)\d+(?::[\w\-]+)?\|[^\]\n]{1,60}\]",
+        needles=("<@", "[id", "[club", "[public"),
+    ),
     make_finder(
         rf"(?<![{ASCII}/])/?u/[\w\-]{{3,}}|/user/[\w\-]+|/channel/[\w\-]+|(?<![\w/])/(?:c|@)/?[\w\-]{{4,}}",
         gate=rf"(?:^|[^{ASCII}])/?[uU]/\w|/(?i:user|channel)/|/[cC@]/?\w",

@@ -73,8 +73,8 @@ FINDERS = (
         precondition=DIGIT,
     ),
     make_finder(
-        rf"(?<!\w){_NO_STREETS_DE}(?:(?:[^\W\d]{{2,}}[ \-]){{0,2}}[^\W\d]*(?:stra(?:ß|ss)e|str\.?|gasse|allee"
-        rf"|chaussee|damm|ufer)"
+        rf"(?<!\w){_NO_STREETS_DE}(?:(?:[^\W\d]{{2,}}[ \-]){{0,2}}[^\W\d]*"
+        r"(?:stra(?:ß|ss)e|(?<=[^\W\d][^\W\d])str\.?|gasse|allee|chaussee|damm|ufer)"
         rf"|(?-i:[{CAPITAL}])[^\W\d]{{2,}}(?:weg|platz|ring|steig))"
         r"\s*(?:nr\.?\s*)?\d{1,4}\s?[a-z]?(?![\w.:])(?:,?\s*(?:in\s+)?\d{5}\s+[^\W\d]+)?",
         gate=r"(?i:stra(?:ß|ss)e|str|gasse|allee|chaussee|damm|ufer|weg|platz|ring|steig)\.?\s*(?:(?i:nr)\.?\s*)?\d",
@@ -86,7 +86,7 @@ FINDERS = (
         precondition=SIX_DIGITS,
     ),
     make_finder(
-        rf"(?<!\w){_SPANISH}\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?"
+        rf"(?<![\w\-]){_SPANISH}\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?"
         rf"(?:(?-i:[{CAPITAL}])[\w.]+\s*(?:de\s+|la\s+|del\s+|los\s+|y\s+)*){{1,4}}"
         r",?\s*(?:n[ºo°.]{1,2}\s*|#\s*|núm(?:ero|\.)?\s*)?\d{1,5}"
         r"(?:[,\s]*(?:piso\s*)?\d{1,2}\s?[ºª°](?:\s?[a-z](?!\w))?)?(?:,?\s*\d{5}\s+[^\W\d]+)?"
@@ -104,7 +104,7 @@ FINDERS = (
         rf"(?:\s+{_OF}(?-i:[{CAPITAL}])[\w.'’\-]+){{0,3}}(?:,?\s*(?:n[ºo°.]{{1,2}}\s*)?\d{{1,4}}\s?[a-z]?(?!\w))?"
         rf"|(?<!\w)(?-i:[{CAPITAL}])[\w\-]+\s?(?:{join_words('streets_joined')})\s+\d{{1,4}}\s?[a-z]?(?!\w)",
         lambda match: any(map(str.isdigit, match.group())),
-        gate=rf"(?:^|\W)(?i:{_BEFORE})\s.*\d|\d.*\s(?i:{_BEFORE})\s|\pL(?i:{join_words('streets_joined')})\s+\d",
+        gate=rf"(?:^|\W)(?i:{_BEFORE})\s+\pL|\pL(?i:{join_words('streets_joined')})\s+\d",
         precondition=DIGIT,
     ),
     make_finder(
@@ -120,7 +120,7 @@ FINDERS = (
         r"(?:[一二三四五六七八九十\d]段)?(?:\d{1,4}[巷弄]){0,2}[\d一二三四五六七八九十百零〇]{1,6}(?:之\d+)?\s*(?:号|號|弄)(?:[\d一-十\-\s]*(?:楼|樓|号楼|栋|幢|单元|座|室|层|户))*"
         r"(?:\s*\d{1,4}[\-\d]*(?:室|号|栋|单元|楼)?)*"
         rf"|[{_KANJI}]{{2,8}}(?:小区|花园|公寓|苑|家园|新村|大厦)\s*[\da-z一-十]{{1,4}}\s*(?:栋|号楼|幢|座|期)"
-        r"(?:\s*[\d一-十]{1,4}\s*(?:单元|室|楼|层|号))*",
+        r"(?:\s*[\d一-十]{1,4}\s*(?:单元|室|楼|层|号))*(?:\d{3,4}(?!\d))?",
         gate=r"[路街道巷弄同段]\s*[\d一二三四五六七八九十百零〇]+\s*[号號弄]"
         r"|(?:小区|花园|公寓|苑|家园|新村|大厦)\s*[\da-zA-Z一-十]+\s*(?:栋|号楼|幢|座|期)",
         precondition=OTHER_LETTER,

@@ -21,6 +21,8 @@ _PLATE_LETTERS = "АВЕКМНОРСТУХABEKMHOPCTYX"
 _CHINESE_PROVINCES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
 _KOREAN_PLATES = "가나다라마거너더러머버서어저고노도로모보소오조구누두루무부수우주하허호바사아자배"
 _DEGREES = r"-?\d{1,3}\.\d{3,}\s?°?(?:\s?[NSEW](?!\w))?"
+_LATITUDE = "lat(?:itude|itud)?|широта|緯度|纬度|위도"
+_CRASH = re.compile(join_words("crashes"), re.IGNORECASE)
 _COUNTING = ("12345678", "01234567", "98765432", "3141592", "2718281")
 
 
@@ -47,6 +49,12 @@ def _is_long_number(match: re.Match[str]) -> bool:
     return max(map(len, groups)) >= 4 and not all(
         re.fullmatch(r"(?:1[5-9]|20|21)\d\d", group) for group in groups
     )
+
+
+def _is_near_crash(match: re.Match[str]) -> bool:
+    """Whether letters and digits are a plate: enough of them, near words about a car."""
+    near = match.string[max(0, match.start() - 60) : match.end() + 60]
+    return sum(map(str.isalnum, match.group())) >= 5 and _CRASH.search(near) is not None
 
 
 _ACCOUNTS = (
@@ -120,8 +128,9 @@ _NUMBERS = (
         precondition=SIX_DIGITS,
     ),
     make_finder(
-        r"(?<!\w)lat(?:itude?|itud)?\W{0,3}-?\d{1,2}\.\d{3,}\W{0,4}(?:lon|lng|long)[a-z]*\W{0,3}-?\d{1,3}\.\d{3,}",
-        gate="(?i:lat)",
+        rf"(?:{_LATITUDE})\W{{0,3}}-?\d{{1,2}}\.\d{{3,}}\W{{0,4}}(?:lon|lng|долгота|経度|经度|경도)[a-z]*\W{{0,3}}-?\d{{1,3}}\.\d{{3,}}"
+        r"|\d{1,2}\.\d{3,}\s?°?\s?с\.?\s?ш\.?,?\s*\d{1,3}\.\d{3,}\s?°?\s?[вз]\.?\s?д\.?",
+        gate=rf"(?i:{_LATITUDE})|с\.? ?ш\.?",
         precondition=SIX_DIGITS,
     ),
     make_finder(
@@ -155,7 +164,7 @@ _PLATES = (
     make_finder(
         rf"(?<![{ASCII}])(?:[A-Z{_CYRILLIC}]{{1,4}}[ \-]?\d{{2,6}}(?:[ \-]?[A-Z{_CYRILLIC}]{{1,3}}){{0,2}}"
         rf"|\d{{2,4}}[ \-]?[A-Z{_CYRILLIC}]{{1,3}}(?:[ \-]?\d{{1,4}})?)(?![{ASCII}])",
-        lambda match: sum(map(str.isalnum, match.group())) >= 5,
+        _is_near_crash,
         exact=True,
         gate=f"(?i:{join_words('crashes')})",
         precondition=DIGIT,

@@ -13,6 +13,7 @@ from functools import cache
 from vivant.build.mimic.ingestion import cjk_introductions
 from vivant.build.mimic.ingestion.contact_patterns import CAPITAL, Finder, Span
 from vivant.build.mimic.ingestion.word_lists import (
+    is_common_word,
     is_given_name,
     is_ordinary,
     is_surname,
@@ -23,9 +24,10 @@ from vivant.build.mimic.ingestion.word_lists import (
 
 _TOKEN = re.compile(r"[^\W\d_](?:[^\W\d_]|['’\-])*(?!\w)")
 _SENTENCE_END = re.compile(r"[.!?\n;(]")
-_STRENGTHS = {"named": "sure", "signed": "sure", "selves": "self", "weak": "weak"}
+_LAST = re.compile(r"\W*$")
+_STRENGTHS = {"named": "sure", "signed": "sure", "selves": "self", "weak": "weak", "sign_offs": "sign_off"}
 _FILLERS = 3
-"""So many words may stand between a cue and the name."""
+"""So many words may stand between a cue and the name; one where writers speak of themselves."""
 _POSSESSIVES, _QUALITIES, _KIN = (
     frozenset(read_words(name)) for name in ("possessives", "kin_qualities", "kin")
 )
@@ -130,11 +132,17 @@ def _read_name(shadow: str, tokens: list[re.Match[str]], strength: str) -> Span 
     end = _SENTENCE_END.search(shadow, cue.end())
     tokens = [token for token in tokens if end is None or token.start() < end.start()]
     shouting = shadow.isupper()
-    for index in range(min(len(tokens), _FILLERS + 1)):
+    fillers = 1 if strength == "self" else _FILLERS
+    for index in range(min(len(tokens), fillers + 1)):
         words = [token.group() for token in _take_joined(shadow, tokens[index : index + 4])]
         size = _count_name_words(words, strength, near=index == 0, shouting=shouting)
         if size:
-            return tokens[index].start(), tokens[index + size - 1].end()
+            start, end_of_name = tokens[index].start(), tokens[index + size - 1].end()
+            if strength == "sign_off" and not (
+                shadow[:start].rstrip(" ").endswith((",", "\n", "-")) and _LAST.match(shadow, end_of_name)
+            ):
+                return None
+            return start, end_of_name
         if words[0][0].isupper() and not shouting:
             break  # another word with a capital: the sentence goes on about something else
     return None
@@ -165,13 +173,13 @@ def _count_name_words(words: list[str], strength: str, *, near: bool, shouting: 
         return 0
     if strength == "role":  # somebody's landlord: nothing between, and a first name that is one
         return capitals if near and capitals >= 2 and is_given_name(first) else 0
-    if capitals >= 2 and (sure or _is_full_name(words[:capitals])):
+    if capitals >= 2 and (sure or _is_full_name(words[:capitals], strict=strength == "weak")):
         return capitals
     if not near or first.lower() in _JOINING:
         return 0
     if sure:
         if capitals:
-            return capitals
+            return capitals if len(first) > 1 or capitals > 1 else 0
         if is_ordinary(first):
             return 0
         return 2 if len(words) > 1 and not is_word(words[1]) else 1
@@ -187,6 +195,8 @@ def _count_capitals(words: list[str]) -> int:
     """How many of the first words have a capital, or stand between such words."""
     capitals = 0
     for word in words:
+        if word == "I" or (word.isupper() and len(word) > 1):
+            break
         if not word[0].isupper() and not (capitals and word.lower() in _PARTICLES):
             break
         capitals += 1
@@ -202,13 +212,13 @@ def _is_lower_name(words: list[str]) -> bool:
     first, last = words[:2]
     if len(first) < 3 or len(last) < 4 or not last.isalpha() or last.lower() in _JOINING | _PARTICLES:
         return False
-    if is_given_name(first):
-        return not is_word(last) or is_surname(last)
-    return first.isascii() and not is_word(first) and not is_word(last)
+    if not is_given_name(first) or is_ordinary(first):
+        return False
+    return not is_word(last) or (is_surname(last) and not is_common_word(last))
 
 
-def _is_full_name(words: list[str]) -> bool:
-    """Whether words with capitals are a name: the first is a first name, or one of them is no word."""
+def _is_full_name(words: list[str], *, strict: bool = False) -> bool:
+    """Whether words with capitals are a name: the first is a first name, or one of them, `strict`: each, is no word."""
     lower = [word.strip(".,'’").casefold() for word in words if word.lower() not in _PARTICLES]
     if not lower or is_given_name(lower[0]):
         return bool(lower)
@@ -216,13 +226,15 @@ def _is_full_name(words: list[str]) -> bool:
         return not is_word(lower[0]) and (
             _RUSSIAN_SURNAME.search(lower[-1]) is not None or not is_word(lower[-1])
         )
-    return not all(map(is_word, lower))
+    if lower[0] in _JOINING:
+        return False
+    return not (any if strict else all)(map(is_word, lower))
 
 
 _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
 _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
 _EVERYDAY_GATE = (
-    rf"(?:^|\W)(?i:{join_words('weak', 'selves', 'named', 'signed', 'possessives')})\W"
+    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})\W"
     rf"|(?:{_NEAR_BY}|{_REST})(?:\W|$)|(?:here|signing off|out)(?:\W|$)|(?i:{_RELATIVE}), [{CAPITAL}]|{_GREETING} "
 )
 FINDERS = (

@@ -9,11 +9,14 @@ lost between them; a text that folding changes beyond signs is always read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from vivant.build.mimic.ingestion import (
     account_patterns,
@@ -62,6 +65,10 @@ FINDERS: tuple[Finder, ...] = (
 )
 
 
+Chosen = dict[str, set[int]]
+"""Text → which finders it needs."""
+
+
 class _Gate(NamedTuple):
     """The gates of some finders, as one expression."""
 
@@ -97,32 +104,44 @@ def list_gates() -> list[_Gate]:
     return gates
 
 
-def _match_gates(texts: pl.Series) -> Iterator[tuple[_Gate, pl.Series]]:
-    """Each gate and the rows of the texts that pass it."""
-    rows = some = None
-    precondition = None
-    for gate in list_gates():
-        if gate.precondition != precondition:
-            precondition = gate.precondition
-            rows = texts.str.contains(precondition).arg_true() if precondition else None
-            some = texts if rows is None else texts.gather(rows)
-        assert some is not None
-        passed = some.str.contains(gate.expression).arg_true()
-        yield gate, passed if rows is None else rows.gather(passed)
+def _match_gates(texts: pl.Series) -> Iterator[tuple[_Gate, NDArray[np.intp]]]:
+    """Each gate and the rows of the texts that pass it; gates that no text reaches are left out."""
+    groups = {name: list(group) for name, group in groupby(list_gates(), key=lambda gate: gate.precondition)}
+    always, preconditions = groups[""], [name for name in groups if name]
+    rows = _match_all(texts, [*(gate.expression for gate in always), *preconditions])
+    yield from zip(always, rows, strict=False)
+    for precondition, reached in zip(preconditions, rows[len(always) :], strict=True):
+        if len(reached):
+            some = _match_all(texts.gather(reached), [gate.expression for gate in groups[precondition]])
+            yield from ((gate, reached[few]) for gate, few in zip(groups[precondition], some, strict=True))
 
 
-def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Which texts of a column are worth a closer look, and which hold mentions and nothing else."""
+def _match_all(texts: pl.Series, expressions: list[str]) -> list[NDArray[np.intp]]:
+    """The rows in which each expression is found; all in one query, since a query costs as much as many texts."""
+    import polars as pl
+
+    columns = [pl.col("text").str.contains(text).alias(str(n)) for n, text in enumerate(expressions)]
+    found = texts.alias("text").to_frame().select(columns)
+    return [column.to_numpy().nonzero()[0] for column in found.get_columns()]
+
+
+def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array, Chosen]:
+    """Which texts of a column are worth a closer look, which hold mentions and nothing else, and what to look for."""
     import polars as pl
 
     texts = _fold_signs(pl.Series(pl.from_arrow(column)).cast(pl.String))
-    suspect = texts.str.contains_any(list(_list_needles()), ascii_case_insensitive=True).to_numpy(
-        writable=True
-    )
-    for _, rows in _match_gates(texts):
-        suspect[rows.to_numpy()] = True
+    needles = list(_list_needles())
+    suspect = texts.str.contains_any(needles, ascii_case_insensitive=True).to_numpy(writable=True)
+    matched = list(_match_gates(texts))
+    for _, rows in matched:
+        suspect[rows] = True
     mention = texts.str.contains("@", literal=True).to_numpy() & ~suspect
-    return pa.array(suspect), pa.array(mention)
+    places = suspect.nonzero()[0]
+    chosen = _choose_by_needles(texts.gather(places))
+    for gate, rows in matched:
+        for row in np.searchsorted(places, rows):
+            chosen[row].update(gate.finders)
+    return pa.array(suspect), pa.array(mention), dict(zip(texts.gather(places), chosen, strict=True))
 
 
 def _fold_signs(texts: pl.Series) -> pl.Series:
@@ -144,37 +163,49 @@ def find_mentions(shadow: str) -> Iterator[Span]:
             yield match.span()
 
 
-def find_contacts(shadows: Sequence[str]) -> Iterator[list[Span]]:
-    """E-mail and web addresses, accounts, telephone numbers and other data of a person, for each folded text."""
+def find_contacts(shadows: Sequence[str], chosen: Chosen | None = None) -> Iterator[list[Span]]:
+    """E-mail and web addresses, accounts, telephone numbers and other data of a person, for each folded text.
+
+    `chosen`: what `find_suspects` told; it is asked again for texts that folding changed since.
+    """
     collapsed = {
         index: pair for index, shadow in enumerate(shadows) if (pair := collapse_spread(shadow)) is not None
     }
     texts = [*shadows, *(text for text, _ in collapsed.values())]
+    finders = dict(chosen or {})
+    unknown = [text for text in texts if text not in finders]
+    if unknown:
+        finders.update(zip(unknown, _choose_finders(unknown), strict=True))
     spans = [
         [
             span
-            for find in dict.fromkeys(FINDERS[index].find for index in sorted(wanted))
+            for find in dict.fromkeys(FINDERS[index].find for index in sorted(finders[text]))
             for span in find(text)
         ]
-        for text, wanted in zip(texts, _choose_finders(texts), strict=True)
+        for text in texts
     ]
     for (index, (_, places)), spread in zip(collapsed.items(), spans[len(shadows) :], strict=True):
         spans[index] += [(places[start], places[end - 1] + 1) for start, end in spread]
     yield from spans[: len(shadows)]
 
 
-def _choose_finders(texts: Sequence[str]) -> Iterable[set[int]]:
+def _choose_finders(texts: Sequence[str]) -> list[set[int]]:
     """Which finders each text needs."""
     import polars as pl
 
-    needles = _list_needles()
     column = pl.Series(texts, dtype=pl.String)
-    found = column.str.extract_many(list(needles), ascii_case_insensitive=True, overlapping=True)
-    chosen = [
-        {index for needle in set(row) for index in needles.get(needle) or needles[needle.lower()]}
-        for row in found.to_list()
-    ]
+    chosen = _choose_by_needles(column)
     for gate, rows in _match_gates(column):
         for row in rows:
             chosen[row].update(gate.finders)
     return chosen
+
+
+def _choose_by_needles(texts: pl.Series) -> list[set[int]]:
+    """Which finders each text needs by the needles that it holds."""
+    needles = _list_needles()
+    found = texts.str.extract_many(list(needles), ascii_case_insensitive=True, overlapping=True)
+    return [
+        {index for needle in set(row) for index in needles.get(needle) or needles[needle.lower()]}
+        for row in found.to_list()
+    ]

@@ -62,53 +62,8 @@ _CUE = re.compile(
     rf"(?<![^\W\d_])(?:{join_words('phone_words')})(?![^\W\d_])|[{_SIGNS}]|{_UNSPACED}", re.IGNORECASE
 )
 _COUNTED = re.compile(rf"\+?\s*(?:{join_words('counted')})(?![A-Za-z\u00c0-\u04ff])", re.IGNORECASE)
-_KNOWN = frozenset(
-    [
-        "2147483647",
-        "2147483648",
-        "4294967295",
-        "4294967296",
-        "3141592653",
-        "2718281828",
-        "1618033988",
-        "31415926535",
-        "0118999881999",
-        "01189998819991197253",
-        "8675309",
-    ]
-)
-_REGIONS = ["US", "CN", "BR", "ES", "IN", "PT", "PL", "RU", "MX", "IT", "KR", "JP", "ID"]
-_GROUPED_REGIONS = [
-    "TR",
-    "CO",
-    "PE",
-    "CL",
-    "AR",
-    "CZ",
-    "GR",
-    "GB",
-    "DE",
-    "FR",
-    "UA",
-    "TH",
-    "VN",
-    "PH",
-    "MY",
-    "HK",
-    "SG",
-    "NO",
-    "DK",
-    "IL",
-    "AU",
-    "NL",
-    "BE",
-    "CH",
-    "SE",
-    "TW",
-    "VE",
-    "EC",
-    "KZ",
-]
+_KNOWN = frozenset(read_words("known_numbers"))
+_REGIONS, _GROUPED_REGIONS = read_words("regions"), read_words("grouped_regions")
 """Where people write numbers without a leading zero or plus; of the second, only those in groups count."""
 _FEWEST_DIGITS, _FEWEST_REAL = 7, 5
 """Real ones, and with letters that stand for digits."""

@@ -19,7 +19,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from vivant.build.mimic.ingestion.contact_patterns import Span
-from vivant.build.mimic.ingestion.personal_data import find_contacts, find_mentions, find_suspects
+from vivant.build.mimic.ingestion.personal_data import (
+    Chosen,
+    find_contacts,
+    find_mentions,
+    find_suspects,
+)
 from vivant.build.mimic.ingestion.text_forms import FOLDABLE, clean_text, fold_text, squeeze_spaces
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.files import atomic_path
@@ -95,13 +100,15 @@ class Anonymiser:
         """One text without mentions, accounts, links, addresses, telephone numbers and what cannot be seen."""
         return self._clean([text])[0]
 
-    def _clean(self, texts: Sequence[str], *, contacts: bool = True) -> list[str]:
+    def _clean(
+        self, texts: Sequence[str], *, contacts: bool = True, chosen: Chosen | None = None
+    ) -> list[str]:
         """The same for several; `contacts`: False where only mentions can be in them, which is quicker."""
         cleaned = [clean_text(text) for text in texts]
         folded = [fold_text(text) for text in cleaned]
         found: Iterable[list[Span]] = repeat([])
         if contacts and self._links == "remove":
-            found = find_contacts([shadow for shadow, _ in folded])
+            found = find_contacts([shadow for shadow, _ in folded], chosen)
         return [
             self._cut(text, shadow, places, spans)
             for text, (shadow, places), spans in zip(cleaned, folded, found, strict=False)
@@ -122,11 +129,11 @@ class Anonymiser:
         """A column of texts; each is read once, and only if it holds something suspect."""
         encoded = pa.array(texts, pa.string()).dictionary_encode()  # tags and advertisements are repeated
         column = encoded.dictionary
-        suspect, mentions = find_suspects(column)
+        suspect, mentions, chosen = find_suspects(column)
         for mask, contacts in ((suspect, True), (mentions, False)):
             found = column.filter(mask).to_pylist()
             if found:
-                cleaned = pa.array(self._clean(found, contacts=contacts), pa.string())
+                cleaned = pa.array(self._clean(found, contacts=contacts, chosen=chosen), pa.string())
                 column = pc.replace_with_mask(column, mask, cleaned)
         return column.take(encoded.indices)
 

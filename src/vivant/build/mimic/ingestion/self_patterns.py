@@ -96,7 +96,7 @@ FINDERS = (
                 r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I
             )
         ),
-        gate=rf"(?i:{_AT_SCHOOL_EN})\s.*\s(?i:{_SCHOOL_EN})(?:\W|$)",
+        gate=rf"[{CAPITAL}]\S*\s+(?i:{_SCHOOL_EN})(?:\W|$)|(?i:junior high|high school|middle school|elementary)",
     ),
     make_finder(
         rf"{_NAMES}{_CHILD_SCHOOL_EN}(?: school)?(?!\w)"

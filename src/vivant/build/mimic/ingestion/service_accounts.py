@@ -23,6 +23,7 @@ from vivant.build.mimic.ingestion.word_lists import (
     is_common_word,
     is_given_name,
     is_word,
+    join_alternatives,
     join_words,
     read_words,
 )
@@ -193,7 +194,7 @@ def _find_behind(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
 def _read_handle(shadow: str, place: int, service: str, strong: bool, aside: bool) -> int:
     """Where the handle that begins here ends; -1 where there is none."""
     if spaced := _SPACED.match(shadow, place):
-        return spaced.end() if strong else -1
+        return spaced.end() if strong or service == "named" else -1
     figures = _FIGURES.match(shadow, place)
     if figures and (service not in _LOOSE or strong or service == "qq"):
         return figures.end()
@@ -252,8 +253,7 @@ def _find_before(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
 
 def _select(*names: str, script: str) -> str:
     """The words of some lists that hold letters of a script, as alternatives."""
-    words = [word for word in read_words(*names) if re.search(script, word)]
-    return "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))
+    return join_alternatives(word for word in read_words(*names) if re.search(script, word))
 
 
 _ASIAN = _select("services", "games", script=f"[{CJK}{_HANGUL}]")
@@ -280,8 +280,8 @@ FINDERS = (
     ),
     Finder(
         find_service_accounts,
-        gate=rf"(?i:{_ASIAN}|ins)[^A-Za-z0-9\n]{{0,10}}[A-Za-z0-9]|[A-Za-z0-9][^A-Za-z0-9\n]{{0,4}}(?:{_ASIAN})"
-        rf"|(?:{_ASIAN}).{{0,3}}[:=@{POINTERS}]",
+        gate=rf"(?i:{_ASIAN}|ins)[^A-Za-z0-9\n]{{0,10}}[A-Za-z0-9:=@{POINTERS}]"
+        rf"|[A-Za-z0-9][^A-Za-z0-9\n]{{0,4}}(?i:{_ASIAN})",
         precondition=OTHER_LETTER,
     ),
     Finder(

@@ -27,9 +27,13 @@ _REST = r"[!-~\u00a1-\u04ff]"
 """What may go on in an address: no letter of scripts without spaces, whose text follows at once."""
 _LOCAL = r"[\w.+\-]+"
 _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
+_CLOSING = dict(zip("[({<«", "])}>»", strict=True))
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}\s)\s*"
 
 
+_AT_THIS_POINT = re.compile(
+    rf"\s(?:point|period|punto|punkt|ponto)\s+(?:{join_words('word_endings')})$", re.IGNORECASE
+)
 _PAGE = re.compile(rf"/[{ASCII}+@~]")
 
 
@@ -93,6 +97,15 @@ def _is_spaced_email(match: re.Match[str]) -> bool:
     return not local[-1:].isspace() or domain[:1].isspace() or not is_word(local.strip(" @"))
 
 
+def _has_brackets(match: re.Match[str]) -> bool:
+    """Whether signs around an `at` belong together; a bare `a` needs brackets: `mar-a-lago` is a word."""
+    opening = match["open"]
+    if opening is None:
+        return True
+    paired = _CLOSING.get(opening, opening) == match["close"]
+    return paired and (opening in _CLOSING or match["at"].lower() != "a")
+
+
 def _names_mailbox(match: re.Match[str]) -> bool:
     """Whether a word before a provider's address is a mailbox: `use gmail.com` names none."""
     return bool(match["sign"].strip()) or not is_word(match["box"])
@@ -129,13 +142,15 @@ _MAILS = (
         gate=r"AT[a-z]|\sAT\s",
     ),
     make_finder(
-        rf"{_LOCAL}\s*{_OPEN}+\s*(?:{_AT}|@|a|ⓐ)\s*{_CLOSE}+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+"
+        rf"{_LOCAL}\s*(?P<open>{_OPEN})+\s*(?P<at>{_AT}|@|a|ⓐ)\s*(?P<close>{_CLOSE})+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+"
         rf"|{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{_PROVIDERS})(?!\w)",
+        _has_brackets,
         gate=rf"{_OPEN}\s*(?i:{_AT}|@|a)\s*{_CLOSE}",
     ),
     make_finder(
         rf"(?:[\w+\-]+\s+(?:{_DOT}|underscore|dash|guion bajo|unterstrich|минус|подчеркивание)\s+)*{_LOCAL}\s+{_AT}\s+"
         rf"[\w\-]+(?:\s*{_DOT}\s*[\w\-]+)*\s+{_DOT}\s+(?:{_ENDINGS})(?![{ASCII}])",
+        lambda match: not _AT_THIS_POINT.search(match.group()),
         gate=rf"\s(?i:{_DOT}\s+(?:{_ENDINGS}))(?:$|[^{ASCII}])",
     ),
     make_finder(

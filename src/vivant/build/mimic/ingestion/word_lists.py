@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache, lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -48,7 +48,12 @@ def read_words(*names: str) -> list[str]:
 
 def join_words(*names: str) -> str:
     """The entries of lists as alternatives of a pattern, the longest first, each character meant literally."""
-    return _join_endings(sorted(set(read_words(*names))))
+    return join_alternatives(read_words(*names))
+
+
+def join_alternatives(words: Iterable[str]) -> str:
+    """Words as alternatives of a pattern, the longest first, each character meant literally."""
+    return _join_endings(sorted(set(words)))
 
 
 def _join_endings(words: list[str]) -> str:
