@@ -1,9 +1,8 @@
 """Where in a text personal data stand: e-mail and web addresses, telephone and other numbers, accounts, mentions.
 
 A column of texts is searched at once for what all finders ask for (see `contact_patterns`): only texts that hold
-some of
-it are folded and read one by one, each by the finders that asked for it. Both steps ask the same, so that nothing is
-lost between them; a text that folding changes beyond signs is always read.
+some of it are folded and read one by one, each by the finders that asked for it. Both steps ask the same, so that
+nothing is lost between them; a text that folding changes beyond signs is always read.
 """
 
 from __future__ import annotations
