@@ -25,6 +25,8 @@ class Inner(Model):
     limits = RequestLimits(images=3)
     thinking = Thinking(room=100)
     untold = ("seed",)
+    is_seeded = True
+    code_version = "inner 1"
     exclusive = ("temperature", "top_p")
     is_local = True
     has_loglikelihood = True
