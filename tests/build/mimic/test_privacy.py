@@ -223,6 +223,9 @@ def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected
         "ISBN 0-19-852663-6, page 40",
         "ver.2.1.0で直った",
         "土曜は朝6時＠駅前集合",
+        "门票@晚上7点开抢",
+        "8K24 on youtube lol",
+        "great clip . by the way",
         "온라인 게임 최고, 라인업 미쳤다",
         "me encanta instagram",
         "they would pay for him at this point in the window",
@@ -259,6 +262,12 @@ def test_texts_that_mislead_stay(text: str) -> None:
         ("координаты дачи lat 56.71840 lon 38.45612", "56.71840"),
         ("gol gris PS 503 NT cruzó en rojo", "503"),
         ("[id268530|Перолист], а её уже заставили?", "Перолист"),
+        ("свадебные фото quilljig . by только для своих", "quilljig"),
+        ("이상한 팝업 quillquartz . co . kr 누르지 마", "quillquartz"),
+        ("自习室quilloq-surf.club/v", "quilloq"),
+        ("me cambié a 👻zhequillchess gracias", "zhequill"),
+        ("カメラ：@ quillamends", "quillamends"),
+        ("аирдроп на UQ7IJHnRgk4Pl8KjQZme3TYMmM27jsG0PMQKnx1O3apFj7I8", "UQ7IJH"),
     ],
 )
 def test_a_column_is_searched_for_all_that_a_single_text_would_lose(text: str, secret: str) -> None:

@@ -96,9 +96,9 @@ FINDERS = (
     make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{TELLING_GATE}"),
     make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]|\s*[{CJK}]))", needles="👻"),
     make_finder(
-        rf"[📸📷🐦🎮🕹]\s*:?\s*(?P<handle>{HANDLE})",
+        rf"[👻📸📷🐦🎮🕹]\s*:?\s*(?P<handle>{HANDLE})",
         lambda match: judge_shape(match["handle"]) >= Shape.COINED,
-        gate=r"[📸📷🐦🎮🕹]\s*:?\s*\w{4}",
+        gate=r"[👻📸📷🐦🎮🕹]\s*:?\s*\w{4}",
     ),
     make_finder(
         f"(?<![A-Za-z0-9])#(?=[{_TAG}]*[0289])(?=[0289]*[C-Y])[{_TAG}]{{7,10}}(?![A-Za-z0-9])", exact=True

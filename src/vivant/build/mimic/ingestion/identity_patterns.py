@@ -85,10 +85,10 @@ _ACCOUNTS = (
         needles=("0x", "bc1", "ltc1"),
     ),
     make_finder(
-        rf"(?<![{ASCII}])[1-9A-HJ-NP-Za-km-z]{{26,48}}(?![{ASCII}])",
+        rf"(?<![{ASCII}])(?:[1-9A-HJ-NP-Za-km-z]{{26,48}}|[UE]Q[{ASCII}\-]{{46}})(?![{ASCII}])",
         _mixes_kinds,
         exact=True,
-        gate="[1-9A-HJ-NP-Za-km-z]{26}",
+        gate=r"[1-9A-HJ-NP-Za-km-z]{26}|[UE]Q[\w\-]{46}",
         precondition=DIGIT,
     ),
 )

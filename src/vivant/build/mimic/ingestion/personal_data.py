@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 
 _MENTIONS = re.compile(
     rf"(?<![A-Za-z0-9_@])(?!(?<=[時分日曜点點])@[{CJK}])@+[\[(\"'«“]?"
-    rf"(?!(?:{join_words('everybody')})(?![{LETTERS}])|\d{{1,2}}(?:時|点|點|시|[ap]m|:\d\d))"
+    rf"(?!(?:{join_words('everybody')})(?![{LETTERS}])|(?:早上|上午|中午|下午|晚上|午前|午後|오전|오후)?\d{{1,2}}(?:時|点|點|시|[ap]m|:\d\d))"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
-    rf"|(?<![{LETTERS}@:\-])@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
+    rf"|(?<![{LETTERS}@\-])(?<![^{CJK}]:)@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
     rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
     rf"|(?<![\w@.])(?P<reversed>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])",
     re.IGNORECASE,

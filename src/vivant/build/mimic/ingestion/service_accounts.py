@@ -33,7 +33,8 @@ HANDLE = rf"{SIGN}(?:[{LETTERS}.\-]{{0,40}}{SIGN})?"
 OTHER_SCRIPT = re.compile(OTHER_LETTER)
 POINTERS = "👉👇→⇒➡➜➤▶☞🔗⬇"
 _NUMBERED = re.compile(
-    rf"(?:{join_words('numbered')}|[a-z]{{1,2}})\d{{1,4}}[a-z]?|\d+(?:{join_words('units')})", re.IGNORECASE
+    rf"(?:{join_words('numbered')}|[a-z]{{1,2}})\d{{1,4}}[a-z]?|\d+(?:{join_words('units')})|\d{{1,2}}[kк]\d{{2,3}}",
+    re.IGNORECASE,
 )
 _PARTS = re.compile(r"[.\-]+|(?<=[a-z])(?=[A-Z])")
 

@@ -9,7 +9,7 @@ from importlib.resources import files
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.ingestion.contact_patterns import ASCII, DIGIT, LETTERS, make_finder
+from vivant.build.mimic.ingestion.contact_patterns import ASCII, CJK, DIGIT, LETTERS, make_finder
 from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
 
 _AT_WORDS = join_words("at_words")
@@ -35,6 +35,8 @@ _AT_THIS_POINT = re.compile(
     rf"\s(?:point|period|punto|punkt|ponto)\s+(?:{join_words('word_endings')})$", re.IGNORECASE
 )
 _PAGE = re.compile(rf"/[{ASCII}+@~]")
+_UNSPACED = re.compile(rf"^.*[{CJK}](?=[{ASCII}])")
+"""Words of a script without spaces, before an address that follows at once."""
 
 
 class _WebEndings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,7 +57,7 @@ def _is_address(match: re.Match[str]) -> bool:
     if not (ending.islower() or ending.isupper() or not ending.isascii()):
         return False  # the first word of a sentence
     sure, words = _load_endings()
-    ending, name = ending.lower(), match["name"]
+    ending, name = ending.lower(), _UNSPACED.sub("", match["name"])
     labels = name.split(".")
     path = path if path and len(path) > 2 else ""
     if ending.startswith("xn--") or (path and _PAGE.match(path) and len(ending) <= 10 and ending.isascii()):
@@ -228,9 +230,10 @@ _LINKS = (
     ),
     make_finder(
         rf"(?<!\w)(?P<name>[\w\-]{{4,}})(?: \. ?|\. | , )(?P<ending>com|net|org|ru)(?![{ASCII}]|\.\w)(?:/{_REST}*)?"
-        r"|(?<![\w.])(?P<unknown>[a-z0-9\-]{4,}) \. ?(?P<other>[a-z]{2,5})(?=$|\s*[^\w\s.])",
+        r"|(?<![\w.])(?P<unknown>[a-z0-9\-]{4,}) \. ?(?:com? \. ?)?(?P<other>[a-z]{2,5})"
+        r"(?=$|\s*[^\w\s.]|\s+[^\x00-\x7f])",
         lambda match: match["name"] is not None or _is_unknown_address(match["unknown"], match["other"]),
-        gate=r"\w(?: \. ?|\. | , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.])",
+        gate=r"\w(?: \. ?|\. | , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.]|\s+[^\x00-\x7f])",
     ),
     make_finder(
         rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
