@@ -35,9 +35,10 @@ from vivant.runs.settings import digest
 MEDIA = "media.txt"
 _VERSION = 3
 """Of what the step writes."""
-_PART = 400
-"""Files of one part: what is lost when a run is killed, and what one process does at a time."""
-_WORTH_PROCESSES = 4 * _PART
+_PART = 1000
+"""Files of one part: what is lost when a run is killed, and what one process does at a time. To prepare the search for
+personal data costs as much as some hundred files."""
+_WORTH_PROCESSES = 1600
 _MOST_COMMENTS = 400
 """Comments per video that a sample reads at most."""
 _NAMED = 5
