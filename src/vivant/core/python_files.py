@@ -27,7 +27,8 @@ def load_python_file(path: Path, what: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        # Compiled anew: a kept bytecode counts for a file that is changed to one of its size within the second.
+        exec(compile(path.read_bytes(), str(path), "exec"), module.__dict__)
     except Exception as error:
         line = find_line(error, str(path))
         location = f", line {line}," if line else ""

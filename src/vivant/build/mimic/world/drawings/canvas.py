@@ -244,6 +244,19 @@ class Stage:
         for sign in (-1, 1):
             self.oval(head + facing * 2 + sign * 3, ground - 21, 1.2, 1.2, INK)
 
+    def car(self, x: float, y: float, fill: Colour, lean: float = 0.0) -> None:
+        self.shape(
+            [(x - 26, y - 34 - lean), (x + 22, y - 34 + lean), (x + 38, y - 14), (x - 42, y - 14)], fill
+        )
+        self.shape(
+            [(x - 18, y - 30 - lean), (x + 16, y - 30 + lean), (x + 26, y - 16), (x - 28, y - 16)],
+            (190, 225, 240),
+        )
+        self.box(x - 60, y - 16, x + 62, y + 8, fill, round_=8)
+        for wheel in (-34, 36):
+            self.oval(x + wheel, y + 8, 13, 13, INK)
+            self.oval(x + wheel, y + 8, 5, 5, GREY)
+
 
 def darken(colour: Colour) -> Colour:
     """The colour a fifth darker."""
