@@ -43,7 +43,7 @@ def between(a: float, b: float, share: float) -> float:
 
 
 class Stage:
-    """One frame, in units of the final picture."""
+    """One frame, in units of the final picture. The clips' descriptions call its methods by name."""
 
     def __init__(self, sky: Colour = DAY, ground: Colour | None = GRASS, horizon: float = 180) -> None:
         self._image = Image.new("RGB", (WIDTH * _SCALE, HEIGHT * _SCALE), sky)
