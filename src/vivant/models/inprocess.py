@@ -29,6 +29,7 @@ from vivant.models.local_model import (
     check_checkpoint_path,
     format_checkpoint_name,
     hash_checkpoint,
+    require_checkpoint,
 )
 from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
 from vivant.models.thinking import engine_thinking, plan_thinking, thinking_identity
@@ -192,21 +193,13 @@ def build_reply(
 
 def create_vllm(name: str, options: ModelOptions) -> Model:
     """`--model vllm-local/ID-or-folder`."""
-    if not name:
-        raise UsageError(
-            "Name the checkpoint: vllm-local/ID or vllm-local/FOLDER, "
-            "e.g. vllm-local/Qwen/Qwen2.5-VL-7B-Instruct"
-        )
+    require_checkpoint("vllm-local", name)
     require_package("vllm", "vllm", f"--model vllm-local/{name}")
     return VLLMLocal(name, options)
 
 
 def create_sglang(name: str, options: ModelOptions) -> Model:
     """`--model sglang-local/ID-or-folder`."""
-    if not name:
-        raise UsageError(
-            "Name the checkpoint: sglang-local/ID or sglang-local/FOLDER, "
-            "e.g. sglang-local/Qwen/Qwen2.5-VL-7B-Instruct"
-        )
+    require_checkpoint("sglang-local", name)
     require_package("sglang", "sglang", f"--model sglang-local/{name}")
     return SGLangLocal(name, options)

@@ -25,12 +25,7 @@ def join_ratings(
 ) -> list[JudgedScores]:
     """A figure for each judged task of each run. Several judges count by their agreement with people."""
     protocol = common_protocol(runs, protocol)
-    models = dict.fromkeys(run.model for run in runs)
-    if len(models) > 1 and not human.names_models:
-        raise UsageError(
-            f"{human.file} does not say whose answers people scored, and the runs hold answers by "
-            f"{', '.join(models)}; add a column 'model', or correct one model at a time"
-        )
+    human.require_models([run.model for run in runs], "correct one model at a time")
     owners = AnswerOwners(human.file)
     figures: list[JudgedScores] = []
     for run in runs:
