@@ -202,11 +202,11 @@ def test_a_model_is_known_by_its_longest_beginning() -> None:
 
 def test_pictures_cost_tokens_by_the_published_rules() -> None:
     tiles = PictureTokens("tiles", base=85, unit=170)
-    assert tiles.of(1024, 1024) == 765
-    assert tiles.of(2048, 4096) == 1105
-    assert tiles.of(64, 64) == 255
-    assert PictureTokens("area", unit=750, most=1600).of(1092, 1092) == 1590
-    assert PictureTokens("area", unit=750, most=1600).of(4000, 4000) == 1600
+    assert tiles.count(1024, 1024) == 765
+    assert tiles.count(2048, 4096) == 1105
+    assert tiles.count(64, 64) == 255
+    assert PictureTokens("area", unit=750, most=1600).count(1092, 1092) == 1590
+    assert PictureTokens("area", unit=750, most=1600).count(4000, 4000) == 1600
 
 
 # ── through a run ──

@@ -276,7 +276,7 @@ def test_items_that_were_changed_after_people_answered_them(tmp_path: Path, chan
     with open_served_store(loaded) as store:
         note_items(store, loaded)
         invite_walker(build_app(loaded, store), store).walk()
-        met = store.assigned_items()
+        met = store.list_assigned_items()
 
         def alter(item: StudyItem) -> StudyItem:
             if (item.id in met) == (change == "unmet"):

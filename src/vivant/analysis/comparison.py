@@ -28,7 +28,7 @@ from vivant.analysis.sample_frame import (
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.sample_units import StoppedOrder
-from vivant.benchmarks.summary import natural, restrict
+from vivant.benchmarks.summary import natural_sort_key, restrict
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.stored_lines import IN_MEMORY
@@ -243,7 +243,7 @@ def _compare_task(
     groups, sizes = _divide(a, b, shared, alone, by)
     scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
-    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [natural_sort_key(value) for value in values]):
         members = groups[key]
         means, others = members.columns("means")
         if order is None:

@@ -121,7 +121,7 @@ def _compare_task(
         if names:
             groups[key] = names
     effects: list[ControlEffect] = []
-    for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [summary.natural_sort_key(value) for value in values]):
         before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
         clusters = [summary.cluster_of(baseline.sample) for baseline in before]
         floor, chance = _floor(before, benchmark, baseline.settings)

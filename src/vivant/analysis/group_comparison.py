@@ -76,10 +76,12 @@ def _compare_task(
     for scores in samples.values():
         groups.setdefault(tuple(scores.sample.facets.get(name, "") for name in by), []).append(scores)
     pairs: list[RunPair] = []
-    for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [summary.natural_sort_key(value) for value in values]):
         members = groups[key]
         value_of = _values(facet)
-        values = sorted({value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=summary.natural)
+        values = sorted(
+            {value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=summary.natural_sort_key
+        )
         if len(values) < 2:
             continue
         chosen = [scores for scores in members if value_of(scores) in values]

@@ -120,10 +120,10 @@ def show_recipe(
 
 def _options(sets: Any) -> str:
     """Options as the command line has them."""
-    from vivant.core.option_specs import declared_options
+    from vivant.core.option_specs import list_declared_options
     from vivant.engine.options import RunOptions
 
-    declared = declared_options(RunOptions)
+    declared = list_declared_options(RunOptions)
     words: list[str] = []
     for name, value in sets.items():
         flag = declared[name].flag

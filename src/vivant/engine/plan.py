@@ -23,7 +23,7 @@ from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.records import Record
 from vivant.core.stored_lines import select_values
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.core.types import Job, Sample, Tokenizer, job_key
 from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
@@ -256,7 +256,7 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 id=sample.id,
                 repeat=repeat,
                 permutation=permutation,
-                **shared_fields(prompt, Job),
+                **copy_shared_fields(prompt, Job),
                 root=root,
                 frames=settings.frames,
                 decoding=decoding,

@@ -162,7 +162,7 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
             f"{directory.path} holds a run with other settings ({changed}). "
             "Choose another --out, or give the same settings to resume it"
         )
-    if not directory.unfinished():
+    if not directory.is_unfinished():
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
 
 

@@ -73,7 +73,7 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             limits=limits,
             variant=task_options.variant,
             subset=subset.fingerprint() if subset is not None else "",
-            **options.recorded() | {"decoding": _told_decoding(model, options.decoding_settings)},
+            **options.to_settings() | {"decoding": _told_decoding(model, options.decoding_settings)},
         )
 
     plan = make_plan(selections, settings_for, tokenizer, options.prompts, subset)

@@ -305,7 +305,7 @@ class Runner:
             if isinstance(outcome, Reply):
                 self._failures.note_reply(outcome)
                 self._waits.note_answer()
-                self._limit.succeeded()
+                self._limit.note_success()
                 self._tell_limit()
                 self._typical.add(attempts.seconds)
             return outcome

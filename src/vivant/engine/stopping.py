@@ -20,7 +20,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.sample_units import SampleUnit, Target, TaskOrder
-from vivant.benchmarks.summary import cluster_of, counted_value
+from vivant.benchmarks.summary import cluster_of, get_counted_value
 from vivant.benchmarks.validation import scores_apart
 from vivant.core.errors import UsageError
 from vivant.core.records import Record, Score
@@ -121,7 +121,7 @@ class TaskProgress:
     def _sum(self, scores: Iterable[tuple[Sample, Score]]) -> dict[str, tuple[float, int]]:
         sums: dict[str, tuple[float, int]] = {}
         for sample, score in scores:
-            value = counted_value(self._part, score, self.plan.benchmark.unparsed_value)
+            value = get_counted_value(self._part, score, self.plan.benchmark.unparsed_value)
             if value is None:
                 continue
             if not 0.0 <= value <= 1.0:

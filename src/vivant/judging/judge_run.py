@@ -281,7 +281,7 @@ def make_settings(
     return JudgeSettings(
         model=identify_model(model),
         protocol=protocol,
-        rubrics=tuple(rubric.reworded(options.prompts) for rubric in rubrics),
+        rubrics=tuple(rubric.reword(options.prompts) for rubric in rubrics),
         samples=options.samples,
         attempts=options.attempts,
         temperature=options.temperature,
@@ -348,7 +348,7 @@ def build_judge_requests(
             question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, JudgeQuestion):
                 if options.prompts:
-                    rubric = question.rubric.reworded(options.prompts)
+                    rubric = question.rubric.reword(options.prompts)
                     question = msgspec.structs.replace(question, rubric=rubric)
                 asks.append(
                     JudgeRequest(

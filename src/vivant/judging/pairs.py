@@ -225,7 +225,7 @@ def _load_questions(
     for sample, record in iter_answers(task, run.dir.samples(), run.records(), protocol):
         question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, JudgeQuestion) and record.repeat == 0:
-            rubric = question.rubric.reworded(options.prompts)
+            rubric = question.rubric.reword(options.prompts)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=rubric, materials=moved)
 

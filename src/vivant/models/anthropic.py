@@ -78,7 +78,7 @@ class Anthropic(HttpModel):
         if self._sampling and not facts.combines_sampling:
             self.exclusive = ("temperature", "top_p")
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.named(*LIMIT_OPTIONS)
+        self._named = options.select(*LIMIT_OPTIONS)
         self._named |= {"sampling": self._sampling} if sampling is not None else {}
 
     @property

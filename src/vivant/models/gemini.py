@@ -68,7 +68,7 @@ class Gemini(HttpModel):
             thinking = _parse_budget(settings["thinking_budget"], thinking)
         self.thinking = plan_thinking(model, thinking, api="gemini", server=server)
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.named(*LIMIT_OPTIONS)
+        self._named = options.select(*LIMIT_OPTIONS)
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -87,7 +87,7 @@ class InProcessModel(LocalModel):
             workers=max(1, len(devices) // group),
         )
         self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), values)
-        self._limits_said = options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
+        self._limits_said = options.select(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._checkpoint, self._revision = checkpoint, values["revision"]
 
     @property

@@ -107,7 +107,7 @@ class OpenAI(HttpModel):
         self.untold += ("stop",) if self._reasoning or self.uses_responses else ()
         self.untold += ("seed",) if self.uses_responses else ()
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.named(*LIMIT_OPTIONS)
+        self._named = options.select(*LIMIT_OPTIONS)
         self._named |= {"reasoning": self._reasoning} if reasoning is not None else {}
         self._named |= {"sampling": self._sampling} if sampling is not None else {}
         if self.uses_responses != model_facts.responses:

@@ -107,7 +107,7 @@ def estimate_tokens(turns: tuple[Turn, ...], budget: RequestLimits) -> int:
     characters = sum(len(part.text) for turn in turns for part in turn.parts if isinstance(part, Text))
     rule = budget.picture
     picture_tokens = (
-        sum(rule.of(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
+        sum(rule.count(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
     )
     return picture_tokens + math.ceil(characters / 4)
 

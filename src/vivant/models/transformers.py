@@ -84,7 +84,7 @@ class Transformers(LocalModel):
             stated["video"] = "native"
         if settings["text_only"]:
             stated["text_only"] = True
-        stated |= options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
+        stated |= options.select(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._identity = {"model": self.name, **stated, **thinking_identity(self.thinking)}
         self.has_loglikelihood = self.thinking is None or not self.thinking.room
         self._checkpoint, self._revision = checkpoint, values["revision"]

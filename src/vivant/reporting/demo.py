@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
-from vivant.benchmarks.summary import cluster_of, counted_value
+from vivant.benchmarks.summary import cluster_of, get_counted_value
 from vivant.core.table import Cell, Table
 from vivant.runs.run import Run, common_protocol
 
@@ -32,7 +32,7 @@ class DemoColumn:
             for part in parts
             if part.task in self.tasks
             for sample, _, score in part.rows
-            if (value := counted_value(part, score, self.benchmark.unparsed_value)) is not None
+            if (value := get_counted_value(part, score, self.benchmark.unparsed_value)) is not None
         ]
         if not counted:
             return "–", 0

@@ -27,7 +27,7 @@ def _row(
     **more: object,
 ) -> Row:
     factor = registry.of_task(run.task).task(run.task).scale if scale is None else scale
-    scaled = interval.scaled(factor) if interval else None
+    scaled = interval.scale(factor) if interval else None
     fields = {"group": {}, **more}
     return Row(
         run=run.run,

@@ -10,7 +10,7 @@ import msgspec
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
-from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
+from vivant.benchmarks.summary import judge_notes, make_published_row, restrict, summarise
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.records import SHRUNK
 from vivant.core.table import Cell, Row, Table
@@ -274,7 +274,7 @@ def list_published_rows(
 ) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
-        published_row(figure)
+        make_published_row(figure)
         for task in sorted(tasks)
         for figure in selections[task.partition("/")[0]].rows
         if figure.task == task and set(figure.group) == set(by)

@@ -193,7 +193,7 @@ def add_estimate(
     if estimate is None or len(rows) != 1:
         return list(rows), []
     scale = benchmark.task(part.task).scale
-    ends = estimate.interval.scaled(scale)
+    ends = estimate.interval.scale(scale)
     row = rows[0]
     predicted = msgspec.structs.replace(
         row,

@@ -197,7 +197,7 @@ class SampleViews:
             "thinking": self._cut(run, key, thinking, "thinking"),
             "options": options,
             "media": [self._build_block(run, key, media, part, "") for part in media],
-            "seen": [self._links.seen(run.rid, key, index) for index in range(min(seen, _SEEN))],
+            "seen": [self._links.sent_picture(run.rid, key, index) for index in range(min(seen, _SEEN))],
             "seen_more": max(0, seen - _SEEN),
             "times": _list_times(record),
         }

@@ -182,7 +182,7 @@ def _count_task(
     elif not lost:
         binary = all(value in (0.0, 1.0) for value in values)
         (interval,) = mean_intervals([ClusteredValues(values, read.clusters)], binary=binary, method="auto")
-    scaled = interval.scaled(info.scale) if interval else None
+    scaled = interval.scale(info.scale) if interval else None
     row = msgspec.structs.replace(
         row,
         value=sum(values) / len(values) * info.scale,

@@ -19,7 +19,7 @@ from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
 from vivant.core.records import Record, Score
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.core.types import Sample, Text
 from vivant.engine.recording import RunOutcome
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
@@ -63,7 +63,7 @@ class LabelItem(Struct, frozen=True):
         field = self.reasoning.field if self.reasoning is not None else "text"
         reply = self.record.reply
         return LabelledReply(
-            **shared_fields(self.record, LabelledReply),
+            **copy_shared_fields(self.record, LabelledReply),
             by=by,
             field=field,
             segments=segments,

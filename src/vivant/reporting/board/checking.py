@@ -251,7 +251,7 @@ def _load_pool(task: str, root: Path) -> tuple[str, dict[str, Sample]]:
     return digest.hexdigest()[:16], {sample.id: sample for sample in samples}
 
 
-def bundled_digest(task: str) -> str | None:
+def find_bundled_digest(task: str) -> str | None:
     """The digest of a task's bundled mini-edition; None where there is none."""
     name = task.partition("/")[0]
     root = mini.root(name)

@@ -20,7 +20,7 @@ from vivant.core.files import iter_jsonl
 from vivant.core.table import Row
 from vivant.core.types import Sample
 from vivant.metrics.rank_ranges import format_rank, rank_ranges
-from vivant.reporting.board.checking import bundled_digest, check_name, check_submission
+from vivant.reporting.board.checking import check_name, check_submission, find_bundled_digest
 from vivant.reporting.board.submission import (
     FILE,
     Submission,
@@ -274,6 +274,8 @@ def _find_standing(source: BoardSource, row: Row) -> Standing:
 
 
 def _name_edition(task: str, data: str, questions: str, row: Row, config: BoardConfig) -> str:
-    name = config.editions.get(task, {}).get(data) or ("mini" if bundled_digest(task) == data else data[:8])
+    name = config.editions.get(task, {}).get(data) or (
+        "mini" if find_bundled_digest(task) == data else data[:8]
+    )
     total = row.n + row.errors + row.truncated
     return name if questions == data else f"{name}, {total:,} questions of it"

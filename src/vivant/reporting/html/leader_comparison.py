@@ -104,7 +104,7 @@ def _compare(
             largest=max(len(unit.ids) for unit in order.order.units),
         )
     scale = benchmark.task(best.task).scale
-    ends = result.interval.scaled(scale) if result.interval else None
+    ends = result.interval.scale(scale) if result.interval else None
     return LeaderComparison(
         task=best.task,
         best=best.run,

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response
 from vivant.study.design import LocalizedText, StudyItem
 from vivant.study.loading import LoadedStudy
 from vivant.study.platforms import PlatformIds
-from vivant.study.server.fixed_texts import fixed_environment
+from vivant.study.server.fixed_texts import make_fixed_environment
 from vivant.study.server.interface import AdminTexts, InterfaceTexts, choose_language, load_interfaces
 from vivant.study.server.limits import RateLimits
 from vivant.study.server.tokens import Tokens
@@ -63,7 +63,7 @@ class StudyContext:
         self._warning = threading.Lock()
         self._templates = page_environment(_PACKAGE)
         self._page_templates = {
-            name: fixed_environment(
+            name: make_fixed_environment(
                 _PACKAGE,
                 t,
                 {

@@ -161,7 +161,7 @@ async def show_current(
         current = state.current
         item = context.items[current.item]
         now = context.store.clock()
-        remaining = answers.remaining_time(context.store, context.study, current, now)
+        remaining = answers.compute_remaining_time(context.store, context.study, current, now)
         try:
             if remaining is not None and remaining < -GRACE:
                 await context.store.database.write_async(

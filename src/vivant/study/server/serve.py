@@ -183,7 +183,7 @@ def open_link_path(secret: bytes) -> str:
 
 def check_items(loaded: LoadedStudy, store: StudyStore) -> None:
     """Refuse a database whose items the study lacks."""
-    missing = sorted(store.assigned_items() - loaded.by_id.keys())
+    missing = sorted(store.list_assigned_items() - loaded.by_id.keys())
     if missing:
         raise UsageError(
             f"The database holds answers to the item '{missing[0]}', which {loaded.path} lacks; "

@@ -258,7 +258,7 @@ def open_page(store: StudyStore, assignment: int, page: Page) -> Job[None]:
     return job
 
 
-def remaining_time(store: StudyStore, study: Study, current: CurrentPage, now: float) -> float | None:
+def compute_remaining_time(store: StudyStore, study: Study, current: CurrentPage, now: float) -> float | None:
     """Seconds left for the item; None without a limit."""
     if study.time_limit is None or current.item_since is None:
         return None
@@ -316,7 +316,7 @@ def _save(
     if current is None:
         raise StalePageError
     now = store.clock()
-    seconds = remaining_time(store, study, current, now)
+    seconds = compute_remaining_time(store, study, current, now)
     if seconds is not None and seconds < -GRACE:
         raise StalePageError
     _write(connection, current, answers, now)

@@ -15,9 +15,9 @@ from vivant.study.store.answers import (
     ParticipantState,
     StalePageError,
     close_pages,
+    compute_remaining_time,
     lock_assignment,
     lock_participant,
-    remaining_time,
 )
 from vivant.study.store.database import Job
 from vivant.study.store.store import StudyStore
@@ -44,7 +44,7 @@ def close_expired(
 
     def job(connection: Connection) -> None:
         state, current, now = lock_assignment(connection, store, study, participant, assignment)
-        seconds = remaining_time(store, study, current, now)
+        seconds = compute_remaining_time(store, study, current, now)
         if seconds is None or seconds > -GRACE:
             raise StalePageError
         pages = PAGES[study.kind]
@@ -95,7 +95,7 @@ def _is_overdue(
     current = state.current
     if current is None or (current.assignment, current.page) != (assignment, page):
         return False
-    seconds = remaining_time(store, study, current, store.clock())
+    seconds = compute_remaining_time(store, study, current, store.clock())
     return seconds is not None and seconds < -GRACE
 
 

@@ -210,7 +210,7 @@ class StudyStore(Closeable):
                 paused=get_setting(connection, "paused") == "yes",
             )
 
-    def assigned_items(self) -> set[str]:
+    def list_assigned_items(self) -> set[str]:
         """Every item that was ever given to somebody, checks included."""
         with self.database.read() as connection:
             return set(connection.scalars(select(assignments.c.item).distinct()))

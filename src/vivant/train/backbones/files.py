@@ -68,7 +68,7 @@ class CheckpointFiles(Struct, frozen=True, eq=False):
             tensors.update(_read_file(file, names, self.name))
         return tensors
 
-    def stored_dtype(self) -> str:
+    def read_dtype(self) -> str:
         """The number format of the first floating tensor: float32, bfloat16, float16."""
         first = next(iter(self.list_tensors().items()), None)
         if first is None:
