@@ -17,7 +17,8 @@ from vivant.benchmarks.base import (
     ScoreSettings,
     TaskInfo,
 )
-from vivant.benchmarks.summary import matches, natural_sort_key, parse_where, summarise
+from vivant.benchmarks.conditions import matches, parse_where
+from vivant.benchmarks.summary import natural_sort_key, summarise
 from vivant.core.errors import DataError, UsageError
 from vivant.core.records import Record, Score, ScoreStatus
 from vivant.core.types import Sample

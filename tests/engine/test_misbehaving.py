@@ -73,7 +73,7 @@ def test_a_denial_keeps_its_kind_on_the_way_from_another_machine() -> None:
         worker = RayWorker()
         worker._executor = Denying()  # type: ignore[assignment]
         worker._prepared[1] = None  # type: ignore[assignment]
-        await worker.submit(0, msgspec.msgpack.encode([WorkerCall(number=1, what="send")]))
+        await worker.submit(0, msgspec.msgpack.encode([WorkerCall(number=1, method="send")]))
         return msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer])
 
     with pytest.raises(DeniedError, match="no"):

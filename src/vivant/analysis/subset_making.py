@@ -18,7 +18,7 @@ from vivant.metrics.anchor_items import choose_anchors, estimate_from_subset
 from vivant.metrics.intervals import encode_labels
 from vivant.metrics.item_response import fit_rasch
 from vivant.runs.directory import RunError
-from vivant.runs.run import RunLike, common_protocol, load_runs
+from vivant.runs.run import RunLike, choose_common_protocol, load_runs
 from vivant.runs.subset import LeftOut, Subset, SubsetItem, TaskSubset, digest_question, write_subset
 
 Matrix = NDArray[np.float64]
@@ -49,7 +49,7 @@ def make_subset(
         tell: Called with a line of progress.
     """
     loaded = load_runs(runs)
-    protocol = common_protocol(loaded, protocol)
+    protocol = choose_common_protocol(loaded, protocol)
     names = [run.name for run in loaded]
     models = {name: run.model for name, run in zip(names, loaded, strict=True)}
     tasks: dict[str, TaskSubset] = {}

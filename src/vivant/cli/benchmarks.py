@@ -34,7 +34,7 @@ def benchmarks(ctx: typer.Context) -> None:
         vivant benchmarks show mime
     """
     if ctx.invoked_subcommand is None:
-        body = tuple(_line(name) for name in registry.names())
+        body = tuple(_line(name) for name in registry.list_benchmarks())
         columns = ("name", "title", "styles", "mini", "what it asks")
         optional = ("styles", "mini", "what it asks")
         print_table(Table(title="Benchmarks", columns=columns, body=body, optional=optional))

@@ -20,7 +20,7 @@ from vivant.reporting.board.folder import check_folder
 from vivant.reporting.board.site import write_board
 from vivant.reporting.board.submission import Submission, Weights, write_submission
 from vivant.reporting.board.template import write_repository
-from vivant.runs.run import common_protocol, load_run
+from vivant.runs.run import choose_common_protocol, load_run
 
 
 class _BoardGroup(PanelGroup):
@@ -109,7 +109,7 @@ def submit(
     loaded = load_run(run)
     statement = Submission(
         name=name or loaded.model,
-        protocol=common_protocol([loaded], parse_protocol(protocol)),
+        protocol=choose_common_protocol([loaded], parse_protocol(protocol)),
         contributor=by,
         link=link,
         weights=_parse_weights(weights),

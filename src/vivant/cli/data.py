@@ -59,7 +59,7 @@ def list_(
     body = []
     by_name = load_sources()
     for name in dict.fromkeys(
-        [*(n for n in registry.names() if n not in registry.FILE_BENCHMARKS), *by_name]
+        [*(n for n in registry.list_benchmarks() if n not in registry.FILE_BENCHMARKS), *by_name]
     ):
         source = by_name.get(name)
         folder = resolve_folder(name, source) if source is not None else registry.data_root() / name
@@ -256,7 +256,7 @@ def check(
     from vivant.engine.data_check import check_data
 
     report = check_data(name, path, log_progress())
-    for line in report.found:
+    for line in report.contents:
         say(line)
     for problem in report.problems:
         print(problem)

@@ -49,7 +49,7 @@ def apply_run_options(options: RunOptions, judges: Sequence[JudgeOptions]) -> li
 
 def needs_judge(tasks: Sequence[str]) -> bool:
     """Whether any of these tasks is scored by a judge."""
-    return any(registry.of_task(task).task(task).judged for task in tasks)
+    return any(registry.get_by_task(task).task(task).judged for task in tasks)
 
 
 def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | None) -> Run:
@@ -67,4 +67,4 @@ def check_judged(tasks: Sequence[str], judges: Sequence[JudgeOptions]) -> None:
     if judges and not needs_judge(tasks):
         raise UsageError(f"--judge: nothing in {', '.join(tasks)} is scored by a judge")
     for judge in judges:
-        check_judge_prompts([registry.of_task(task) for task in tasks], judge.prompts)
+        check_judge_prompts([registry.get_by_task(task) for task in tasks], judge.prompts)

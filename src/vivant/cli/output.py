@@ -134,7 +134,7 @@ def print_run(path: str | Path, protocol: str | None, prices: str | None = None)
     print_table(table)
     say_usage(run, prices)
     say(f"Log and scores: {path}")
-    facet = next((name for task in run.manifest.tasks for name in registry.of_task(task).facets), "")
+    facet = next((name for task in run.manifest.tasks for name in registry.get_by_task(task).facets), "")
     say(f"More: vivant table {path} --by {facet}" if facet else f"More: vivant report {path}")
     return sum(row.errors for row in table.rows)
 

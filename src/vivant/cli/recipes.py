@@ -9,7 +9,7 @@ import typer
 from typer import Argument, Option
 
 from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, find_recipe, has_recipes, load_recipes
-from vivant.benchmarks.registry import names
+from vivant.benchmarks.registry import list_benchmarks
 from vivant.cli.help import CommandApp, PanelGroup
 from vivant.cli.output import print_table, say
 from vivant.core.errors import UsageError, unknown_name_error
@@ -41,7 +41,7 @@ def recipes() -> None:
 
 def _check(benchmark: str) -> str:
     if not has_recipes(benchmark):
-        raise unknown_name_error("benchmark with recipes", benchmark, filter(has_recipes, names()))
+        raise unknown_name_error("benchmark with recipes", benchmark, filter(has_recipes, list_benchmarks()))
     return benchmark
 
 

@@ -9,7 +9,7 @@ from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.runs.overview import build_overview
-from vivant.runs.run import common_protocol, load_runs
+from vivant.runs.run import choose_common_protocol, load_runs
 
 app = CommandApp()
 
@@ -33,7 +33,7 @@ def score(
     """
     loaded = load_runs(runs)
     values = parse_pairs(settings, "--set")
-    protocol = common_protocol(loaded, parse_protocol(protocol))
+    protocol = choose_common_protocol(loaded, parse_protocol(protocol))
     if judges:
         for run in loaded:
             j.judge_or_exit(run.dir.path, judges, protocol)

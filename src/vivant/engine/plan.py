@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.base import Benchmark, PromptContext
+from vivant.benchmarks.conditions import Condition, matches, parse_where
 from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.missing_media import find_missing_media
 from vivant.benchmarks.registry import Selection
-from vivant.benchmarks.summary import Condition, matches, parse_where
 from vivant.benchmarks.task_options import MISSING_MEDIA
 from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.benchmarks.wording import check_prompts
@@ -275,7 +275,7 @@ def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     if settings.control == "blind":
         return
     media = find_missing_media(plan.benchmark, plan.root, plan.chosen)
-    if media.missing and media.missing == media.named:
+    if media.missing and media.missing == media.total:
         raise DataError(
             f"None of the {media.missing} media files of {plan.task} is there; {media.first}. "
             "Give the folder that holds them with --data"

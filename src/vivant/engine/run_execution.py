@@ -145,7 +145,7 @@ def _check_batches(model: Model, directory: RunDir, options: RunOptions) -> None
         rated = any((options.rpm, options.tpm, *budgets))
         check_batches(model, ray=options.executor == "ray", rated=rated)
     elif (directory.path / "batches").exists():
-        from vivant.engine.batches import check_none_under_way
+        from vivant.engine.batch_folder import check_none_under_way
 
         check_none_under_way(directory.path)
 

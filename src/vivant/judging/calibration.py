@@ -176,7 +176,7 @@ def _read_people(
 def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, float]:
     by_rubric = {
         rubric.name: benchmark
-        for benchmark in map(registry.of_task, run.manifest.tasks)
+        for benchmark in map(registry.get_by_task, run.manifest.tasks)
         for rubric in benchmark.judged.rubrics(protocol)
     }
     return mean_ratings(

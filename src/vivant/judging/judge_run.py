@@ -49,7 +49,7 @@ from vivant.runs.judgements import (
     write_panel,
 )
 from vivant.runs.log import LogWriter
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.run_scoring import iter_answers
 from vivant.runs.settings import digest
 
@@ -291,17 +291,17 @@ def make_settings(
 
 def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | None = None) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
-    tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
+    tasks = [task for task in run.manifest.tasks if registry.get_by_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    common = common_protocol([run], protocol)
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(common)}
+    common = choose_common_protocol([run], protocol)
+    owners = {r.name: (r, b) for b in map(registry.get_by_task, tasks) for r in b.judged.rubrics(common)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, common)
 
     for options in judges:
-        check_judge_prompts([registry.of_task(task) for task in tasks], options.prompts)
+        check_judge_prompts([registry.get_by_task(task) for task in tasks], options.prompts)
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
@@ -339,7 +339,7 @@ def build_judge_requests(
     home = str(run.dir.path.resolve())
     asks: list[JudgeRequest] = []
     for task in tasks:
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         root = run.manifest.roots.get(task, "")
         context = JudgeContext(
             protocol=protocol, root=Path(root), run=run.dir.path, max_images=options.max_images

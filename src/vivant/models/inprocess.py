@@ -87,7 +87,7 @@ class InProcessModel(LocalModel):
             workers=max(1, len(devices) // group),
         )
         self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), values)
-        self._limits_said = options.select(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
+        self._stated_limits = options.select(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._checkpoint, self._revision = checkpoint, values["revision"]
 
     @property
@@ -95,7 +95,7 @@ class InProcessModel(LocalModel):
         stated = {name: self._settings_sent[name] for name in _NAMED}
         stated["checkpoint"] = hash_checkpoint(self._checkpoint)
         named = {name: value for name, value in stated.items() if value not in _UNSAID}
-        return {"model": self.name, **named, **self._limits_said, **thinking_identity(self.thinking)}
+        return {"model": self.name, **named, **self._stated_limits, **thinking_identity(self.thinking)}
 
     def tokenizer(self) -> Tokenizer | None:
         return load_tokenizer(self._checkpoint, self._revision)

@@ -107,11 +107,11 @@ class OpenAI(HttpModel):
         self.untold += ("stop",) if self._reasoning or self.uses_responses else ()
         self.untold += ("seed",) if self.uses_responses else ()
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.select(*LIMIT_OPTIONS)
-        self._named |= {"reasoning": self._reasoning} if reasoning is not None else {}
-        self._named |= {"sampling": self._sampling} if sampling is not None else {}
+        self._stated_options = options.select(*LIMIT_OPTIONS)
+        self._stated_options |= {"reasoning": self._reasoning} if reasoning is not None else {}
+        self._stated_options |= {"sampling": self._sampling} if sampling is not None else {}
         if self.uses_responses != model_facts.responses:
-            self._named["api"] = settings["api"]
+            self._stated_options["api"] = settings["api"]
         thinks = self.thinking is not None and self.thinking.room > 0
         no_logprobs = self._reasoning or thinks or self.uses_responses
         self.has_loglikelihood = self.facts.top_logprobs > 0 and not no_logprobs
@@ -129,7 +129,7 @@ class OpenAI(HttpModel):
             if self.capabilities.clips
             else self.capabilities.video,
             "extra": self._extra,
-            **self._named,
+            **self._stated_options,
             **thinking_identity(self.thinking),
         }
 

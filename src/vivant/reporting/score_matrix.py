@@ -216,7 +216,7 @@ def _merge_runs(scored: Iterable[RunRows]) -> list[MatrixEntry]:
 
 def _usual_style(task: str) -> str:
     try:
-        return registry.of_task(task).styles[0]
+        return registry.get_by_task(task).styles[0]
     except VivantError:  # a benchmark that is not installed here
         return ""
 
@@ -304,7 +304,7 @@ def _build_task(
     if reference:
         people += [row for row in figures if classify_model(row.model) == "human" and row.metric == metric]
     try:
-        info = registry.of_task(task).task(task)
+        info = registry.get_by_task(task).task(task)
         title, scale, judged = info.title, info.scale, info.judged
     except VivantError:
         title, scale, judged = task.partition("/")[2], 100.0, False

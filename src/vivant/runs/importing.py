@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
+from vivant.benchmarks.conditions import matches, parse_where
 from vivant.benchmarks.registry import Selection
-from vivant.benchmarks.summary import matches, parse_where
 from vivant.benchmarks.validation import load_samples
 from vivant.core.arguments import as_strings
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
@@ -255,7 +255,7 @@ def _slug(*names: str) -> str:
 
 def export_result(run: Run, protocol: Protocol | None) -> list[Path]:
     """The original's own result file beside the log, where a benchmark has one."""
-    benchmark = registry.of_task(run.manifest.tasks[0])
+    benchmark = registry.get_by_task(run.manifest.tasks[0])
     kinds = [kind for kind in benchmark.native.exports if kind.endswith("result")]
     parts = run.scores(protocol)
     return [path for kind in kinds for path in benchmark.native.export(parts, kind, run.dir.path)]

@@ -61,7 +61,7 @@ class MediaAccess:
         if not folder:
             raise MediaError(f"{run.name} does not say where the media of {task} lie")
         try:
-            root = registry.of_task(task).data.media_root(Path(folder)).resolve()
+            root = registry.get_by_task(task).data.media_root(Path(folder)).resolve()
         except VivantError:
             root = Path(folder).resolve()
         if root == Path(root.anchor):

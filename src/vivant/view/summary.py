@@ -167,7 +167,7 @@ def _count_task(
         style=manifest.style if manifest else "",
     )
     try:
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         info = benchmark.task(task)
     except VivantError:  # a run of a benchmark that is not installed here can be looked at all the same
         return TaskCounts(task=task, counts=counts, row=row, lost=lost)

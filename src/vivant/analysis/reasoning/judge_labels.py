@@ -26,7 +26,7 @@ from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeVerdict
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 logger = logging.getLogger("vivant")
 _FRAMES = 4096
@@ -107,7 +107,7 @@ def label_run(
     options: LabelOptions | None = None,
 ) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
-    protocol = common_protocol([run], protocol)
+    protocol = choose_common_protocol([run], protocol)
     options = options or LabelOptions()
     model = create(judge.model, judge.backend_options)
     schemes = {(scheme := find_scheme(task, options.kinds)).name: scheme for task in run.manifest.tasks}

@@ -32,7 +32,7 @@ from vivant.reporting.board.submission import (
 )
 from vivant.reporting.score_matrix import classify_model, describe_frames
 from vivant.runs.directory import Manifest, RunError
-from vivant.runs.run import Run, common_protocol, find_run_folders
+from vivant.runs.run import Run, choose_common_protocol, find_run_folders
 from vivant.runs.settings import ListDigest
 
 Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only", "judged apart"]
@@ -175,7 +175,7 @@ def _read_source(
         else:
             rows = read_claims(folder)
     else:
-        chosen = common_protocol([run], protocol)
+        chosen = choose_common_protocol([run], protocol)
         submission = Submission(name=run.model, protocol=chosen, digests=digest_evidence(folder))
         rows, recomputed = recompute_rows(run, chosen), True
     return BoardSource(

@@ -80,7 +80,7 @@ def compare_leaders(
 def _compare(
     best: ScoredRun, other: ScoredRun, stopped: Mapping[tuple[str, str], StoppedTask]
 ) -> LeaderComparison | None:
-    benchmark = registry.of_task(best.task)
+    benchmark = registry.get_by_task(best.task)
     a, b = group_by_sample(best, benchmark), group_by_sample(other, benchmark)
     early = [task for part in (best, other) if (task := stopped.get((part.run, part.task)))]
     order = find_shared_order(early)
