@@ -11,7 +11,7 @@ from typer import Argument, Option
 from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, find_recipe, has_recipes, load_recipes
 from vivant.benchmarks.registry import list_benchmarks
 from vivant.cli.help import CommandApp, PanelGroup
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Table
 
@@ -65,7 +65,7 @@ def list_recipes(benchmark: Name) -> None:
             body=body,
         )
     )
-    say(
+    print_message(
         f"One in full: vivant recipes show {benchmark} NAME    use it: vivant run {benchmark} --recipe paper/NAME"
     )
 
@@ -196,15 +196,15 @@ def wording(
     if file.is_dir():
         raise UsageError(f"--out {file} is a folder; name a file")
     write_wording(benchmark, result, file)
-    say(
+    print_message(
         f"{len(result.texts)} texts of {content.repository} at {result.commit[:7] or 'an unknown commit'} → {file}"
     )
     if not result.commit:
-        say(f"Note: {repo} is no git clone, so the commit is not known.")
+        print_message(f"Note: {repo} is no git clone, so the commit is not known.")
     if result.changed:
-        say(
+        print_message(
             f"Note: {len(result.changed)} texts differ from those at {content.commit[:7]}, which the recipes were read "
             f"from; the first is {result.changed[0]}. Check out that commit to ask as the published rows did."
         )
     option = "--judge-prompts" if benchmark == "mmie" else "--recipe paper/NAME --prompts"
-    say(f"Use it: vivant run {benchmark} {option} {file}")
+    print_message(f"Use it: vivant run {benchmark} {option} {file}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, print_table, say
+from vivant.cli.output import parse_protocol, print_message, print_table
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.runs.overview import build_overview
@@ -40,4 +40,4 @@ def score(
     for run in loaded:
         run.scores(protocol, values, anew=True)
     print_table(build_overview(loaded, protocol, values=values))
-    say(f"Scores written to {', '.join(str(run.score_file(protocol, values)) for run in loaded)}")
+    print_message(f"Scores written to {', '.join(str(run.score_file(protocol, values)) for run in loaded)}")
