@@ -119,12 +119,17 @@ class JudgeRunner:
     """One judge at work in one folder."""
 
     def __init__(
-        self, model: Model, settings: JudgeSettings, folder: Path, read: VerdictReader, options: JudgeOptions
+        self,
+        model: Model,
+        settings: JudgeSettings,
+        folder: Path,
+        reader: VerdictReader,
+        options: JudgeOptions,
     ) -> None:
         self._model = model
         self._settings = settings
         self._store = Judgements(folder)
-        self._read = read
+        self._reader = reader
         self._options = options
         self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
         self._state: _State = {}
@@ -232,7 +237,7 @@ class JudgeRunner:
     def _note(self, record: Record) -> None:
         """Keep count of what is settled, as the log has it and as records arrive: the log is read once."""
         key, sample, attempt = split_key(record.key)
-        verdict = read_verdict(record, attempt, self._rubrics, self._read)
+        verdict = read_verdict(record, attempt, self._rubrics, self._reader)
         if verdict.verdict.read or verdict.error:
             self._state[key, sample] = _SETTLED
         elif (before := self._state.get((key, sample), 0)) != _SETTLED:

@@ -121,15 +121,7 @@ def serve(
     if preview:
         ready("preview", f"{address}/")
     else:
-        token_path = first_link_path(store)
-        if token_path:
-            ready("person", f"{address}{token_path}")
-        ready("more" if token_path else "used", str(folder))
-        open_link = f"{address}{open_link_path(store.secret)}"
-        if anonymous:
-            ready("anonymous", open_link)
-        ready("open", open_link + format_query(loaded.study.platform))
-        ready("admin", f"{address}/admin")
+        _announce_links(ready, loaded, store, address, anonymous=anonymous)
         ready("token", str(token_file))
         if not public and not is_loopback(host):
             ready("plain", address)
@@ -144,6 +136,26 @@ def serve(
         )  # fmt: skip
     finally:
         store.close()
+
+
+def _announce_links(
+    ready: Callable[[str, str], None],
+    loaded: LoadedStudy,
+    store: StudyStore,
+    address: str,
+    *,
+    anonymous: bool,
+) -> None:
+    """Name the links that let people in, and the admin page."""
+    first_path = first_link_path(store)
+    if first_path:
+        ready("person", f"{address}{first_path}")
+    ready("more" if first_path else "used", str(loaded.path))
+    open_link = f"{address}{open_link_path(store.secret)}"
+    if anonymous:
+        ready("anonymous", open_link)
+    ready("open", open_link + format_query(loaded.study.platform))
+    ready("admin", f"{address}/admin")
 
 
 def read_address(store: StudyStore) -> str:

@@ -8,8 +8,9 @@ from msgspec import structs
 from sqlalchemy import Connection, Float, Integer, bindparam, exists, insert, or_, select, update
 
 from vivant.study.design import Page, Study
-from vivant.study.store.answers import PlaybackTimes, lock_assignment, lock_owner, note_activity
+from vivant.study.store.answers import note_activity
 from vivant.study.store.database import Job
+from vivant.study.store.participant_state import PlaybackTimes, lock_assignment, lock_owner
 from vivant.study.store.statements import Statement
 from vivant.study.store.store import StudyStore
 from vivant.study.store.tables import assignments, visits, watches
