@@ -19,7 +19,9 @@ app = CommandApp(no_args_is_help=True)
 
 @app.callback()
 def judge() -> None:
-    """Judges and people: which judgements by people are worth asking for.
+    """Plan which judgements by people to ask for next; `plan` is the only command.
+
+    To let a judge score a run: `vivant score RUN --judge NAME`. To compare a judge with people: `vivant judge-check`.
 
     Example:
 

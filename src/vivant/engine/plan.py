@@ -73,7 +73,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return prompts * self.settings.repeat
 
     def jobs(self) -> Iterator[Job]:
-        """One job per sample and repeat, made as it is asked for."""
+        """One job per sample, order of options and repeat, made as it is asked for."""
         for task in self.tasks:
             yield from _jobs(task, self.settings)
 
