@@ -2,7 +2,7 @@
 
 Entries are ranked together where they answered the same questions of the same task under the same protocol.
 Baselines, controls, incomplete runs, texts that people judge apart and what could not be recomputed are listed beside
-them without a rank.
+them without a rank, and so is an entry that is alone on its questions.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from vivant.runs.directory import Manifest, RunError
 from vivant.runs.run import Run, choose_common_protocol, find_run_folders
 from vivant.runs.settings import ListDigest
 
-Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only", "judged apart"]
+Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only", "judged apart", "alone"]
 """Whether an entry has a rank, or why it has none."""
 DATA = "board.json"
 """All entries of a site."""
@@ -108,6 +108,11 @@ class BoardEntry(Struct, frozen=True, kw_only=True):
     """Digest of the data; `questions` is that of the questions asked, which differs where they are a part."""
     questions: str
     version: str
+
+    @property
+    def is_contestant(self) -> bool:
+        """Whether it has a rank, or would have one beside another entry."""
+        return self.standing in ("ranked", "alone")
 
 
 def gather_sources(
@@ -219,6 +224,11 @@ def rank_entries(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
         for entry in ranked
     ]
     ranks = {id(entry): format_rank(rank) for entry, rank in zip(ranked, rank_ranges(ends), strict=True)}
+    if len(ranked) == 1:
+        alone = ranked[0]
+        return [
+            msgspec.structs.replace(entry, standing="alone") if entry is alone else entry for entry in ordered
+        ]
     return [msgspec.structs.replace(entry, rank=ranks.get(id(entry), "")) for entry in ordered]
 
 
