@@ -21,7 +21,7 @@ from vivant.study.store import StudyStore, answers, assign, open_store
 from vivant.study.store.assign import ItemCandidate, choose_items, order_items
 from vivant.study.store.attendance import record_fetch, record_playback
 from vivant.study.store.database import Job
-from vivant.study.store.participant_state import load_state
+from vivant.study.store.participant_state import StalePageError, load_state
 from vivant.study.store.people import (
     end_session,
     find_by_token,
@@ -218,7 +218,7 @@ def test_who_comes_back_in_time_to_find_their_places(tmp_path: Path) -> None:
         with store.database.read() as connection:
             mine = load_state(connection, loaded.study, slow)
         assert mine is not None and mine.lost, "the places were opened when somebody else came"
-        with pytest.raises(answers.StalePageError):
+        with pytest.raises(StalePageError):
             store.database.write(answers.save_answers(store, loaded.study, slow, lambda _: {"": 0}))
         assert enter(store, loaded, token)[1] == 2, "nobody had taken them, or others are open"
         assert len(work(store, loaded, slow)) == 2

@@ -65,9 +65,9 @@ def join_labels(
 
 
 def _by_judge(
-    by_labeller: Mapping[str, Sequence[Row]], read: Callable[[Iterable[Row]], list[Named]]
+    by_labeller: Mapping[str, Sequence[Row]], reader: Callable[[Iterable[Row]], list[Named]]
 ) -> dict[str, list[Named]]:
-    return {judge: named for judge, rows in by_labeller.items() if (named := read(rows))}
+    return {judge: named for judge, rows in by_labeller.items() if (named := reader(rows))}
 
 
 def _segments(rows: Iterable[Row]) -> list[Named]:

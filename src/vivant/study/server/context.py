@@ -127,18 +127,18 @@ class StudyContext:
     def notice(
         self,
         request: Request,
-        what: str,
+        name: str,
         status: int = 200,
         *,
         text: str = "",
         language: str = "",
         **values: Any,
     ) -> Response:
-        """A page that says one thing. `what` names its title and text among the interface's texts."""
+        """A page that says one thing. `name` names its title and text among the interface's texts."""
         t = self.texts[self.language(request, language)]
         return self.page(
-            request, "notice.html", language=language, status=status, heading=t(f"{what}_title"),
-            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", "code": "", "advice": "", **values},
+            request, "notice.html", language=language, status=status, heading=t(f"{name}_title"),
+            text=t(f"{text or name}_text"), **{"link": "", "link_text": "", "code": "", "advice": "", **values},
         )  # fmt: skip
 
     def render(self, request: Request, template: str, **values: Any) -> str:

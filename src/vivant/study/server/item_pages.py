@@ -240,12 +240,12 @@ class ItemPages(SessionPages):
         participant: int,
         assignment: int,
         number: int,
-        what: str,
+        event: str,
         seconds: float = 0.0,
         report: str = "",
     ) -> PlaybackTimes:
         job = attendance.record_playback(
-            self._store, self._study, participant, assignment, number, what, seconds, report
+            self._store, self._study, participant, assignment, number, event, seconds, report
         )
         return await self._database.write_async(job)
 

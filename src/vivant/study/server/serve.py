@@ -29,7 +29,7 @@ _SHORTEST = 16
 def check_dependencies() -> None:
     """Say what to install where a part is missing."""
     names = ("starlette", "uvicorn", "jinja2", "sqlalchemy", "alembic")
-    require_modules(*names, what="Studies need a web server and a database", extra="study")
+    require_modules(*names, problem="Studies need a web server and a database", extra="study")
 
 
 def load_admin_token(study: Path, file: Path | None) -> tuple[str, Path]:
