@@ -32,7 +32,7 @@ from vivant.study.store.people import (
     release,
     withdraw,
 )
-from vivant.study.store.store import get_setting
+from vivant.study.store.study_settings import get_setting
 
 
 def somebody(store: StudyStore, token: str | None = None) -> int:

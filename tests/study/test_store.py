@@ -35,7 +35,7 @@ from vivant.study.store import StoreError, open_store, schema
 from vivant.study.store.database import Database, database_url
 from vivant.study.store.met_items import note_items
 from vivant.study.store.people import invite
-from vivant.study.store.store import get_setting, set_setting
+from vivant.study.store.study_settings import get_setting, set_setting
 from vivant.study.store.tables import metadata
 from vivant.study.writing import write_study
 

@@ -20,7 +20,7 @@ from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import GRACE
 from vivant.study.store.expiry import close_expired
 from vivant.study.store.participant_state import CurrentPage, ParticipantState, StalePageError, load_state
-from vivant.study.store.store import get_setting
+from vivant.study.store.study_settings import get_setting
 
 
 class CurrentItem(Struct, frozen=True):

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, 
 from vivant.study.platforms import Outcome
 from vivant.study.store.database import Job
 from vivant.study.store.statements import Statement
-from vivant.study.store.store import StudyStore, lock_places, lock_study, log_event
+from vivant.study.store.store import StudyStore, log_event
+from vivant.study.store.study_settings import lock_places, lock_study
 from vivant.study.store.tables import assignments, participants
 
 _SHORTEST_NAME = 6
