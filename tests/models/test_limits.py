@@ -17,7 +17,7 @@ from tests.support.helpers import picture, questions
 from tests.support.media_kit import make_video
 from tests.support.standin import openai, openai_says
 from vivant.core.records import SHRUNK, MediaUse
-from vivant.core.types import Clip, Picture, Text, Turn
+from vivant.core.types import Clip, Picture, Text, Turn, iter_pictures
 from vivant.engine.evaluation import evaluate
 from vivant.models.model_table import (
     ModelFacts,
@@ -32,7 +32,6 @@ from vivant.models.request_limits import (
     estimate_tokens,
     find_problems,
     fit_request,
-    iter_pictures,
     measure_request_bytes,
 )
 from vivant.runs.overview import build_overview

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.records import SHRUNK, MediaUse
-from vivant.core.types import Clip, Content, Picture, Sound, Text, Turn
+from vivant.core.types import Clip, Content, Picture, Sound, Text, Turn, iter_pictures
 from vivant.media.clips import describe_clip
 from vivant.media.frame_selection import spread_evenly
 from vivant.media.images import scale_picture
@@ -90,16 +90,6 @@ def find_problems(turns: tuple[Turn, ...], budget: RequestLimits) -> Iterator[st
             yield f"a picture of {_format_mb(largest)} of at most {_format_mb(budget.image_bytes)}"
     if budget.request_bytes is not None and (total := measure_request_bytes(turns)) > budget.request_bytes:
         yield f"{_format_mb(total)} of at most {_format_mb(budget.request_bytes)}"
-
-
-def iter_pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
-    """All pictures of a request, frames included, in order."""
-    for turn in turns:
-        for part in turn.parts:
-            if isinstance(part, Picture):
-                yield part
-            elif isinstance(part, Clip):
-                yield from part.frames
 
 
 def estimate_tokens(turns: tuple[Turn, ...], budget: RequestLimits) -> int:

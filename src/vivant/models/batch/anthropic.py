@@ -14,7 +14,7 @@ from vivant.models.batch.base import (
     HttpBatches,
     fetch_json_lines,
     list_pages,
-    make_error_reply,
+    read_failure,
     read_reply,
 )
 from vivant.models.server_errors import read_error_status
@@ -74,5 +74,5 @@ class AnthropicBatches(HttpBatches):
         if result["type"] == "errored":
             error = result.get("error") or {}
             inner = error.get("error") or error
-            return make_error_reply(read_error_status(inner), {"error": inner}, self._model.server)
+            return read_failure(read_error_status(inner), {"error": inner}, self._model.server)
         return Reply(status="error", error=f"in the batch: {result['type']}")

@@ -12,7 +12,7 @@ from vivant.models.batch.base import (
     HttpBatches,
     fetch_json_lines,
     list_pages,
-    make_error_reply,
+    read_failure,
     read_reply,
 )
 from vivant.models.gemini import read_response
@@ -78,4 +78,4 @@ class GeminiBatches(HttpBatches):
             return read_reply(line["response"], self._model.server, read_response)
         error = line.get("error") or {}
         code = int(error.get("code") or 500)
-        return make_error_reply(_RPC_STATUSES.get(code, code), {"error": error}, self._model.server)
+        return read_failure(_RPC_STATUSES.get(code, code), {"error": error}, self._model.server)

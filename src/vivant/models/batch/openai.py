@@ -13,7 +13,7 @@ from vivant.models.batch.base import (
     HttpBatches,
     fetch_json_lines,
     list_pages,
-    make_error_reply,
+    read_failure,
     read_reply,
 )
 
@@ -78,9 +78,7 @@ class OpenAIBatches(HttpBatches):
         error = line.get("error")
         if error:
             return Reply(status="error", error=f"in the batch: {error.get('message') or error.get('code')}")
-        return make_error_reply(
-            int(response.get("status_code") or 500), response.get("body"), self._model.server
-        )
+        return read_failure(int(response.get("status_code") or 500), response.get("body"), self._model.server)
 
 
 def _encode_form(data: bytes, name: str) -> tuple[bytes, str]:

@@ -97,7 +97,7 @@ def serve(
     store = open_memory_store(folder) if preview else open_store(folder, database)
     try:
         store.raise_target(loaded.study.judgements_per_item)
-        check_items(loaded, store)
+        check_known_items(loaded, store)
         note_items(store, loaded)
         settings = ServerSettings(
             root=parts.path.rstrip("/"),
@@ -193,7 +193,7 @@ def open_link_path(secret: bytes) -> str:
     return f"/start/{Tokens(secret).door()}"
 
 
-def check_items(loaded: LoadedStudy, store: StudyStore) -> None:
+def check_known_items(loaded: LoadedStudy, store: StudyStore) -> None:
     """Refuse a database whose items the study lacks."""
     missing = sorted(store.list_assigned_items() - loaded.by_id.keys())
     if missing:

@@ -21,7 +21,7 @@ _Digests = dict[str, list[str]]
 
 def note_items(store: StudyStore, loaded: LoadedStudy) -> None:
     """Remember the items that are about to be served. Raises UsageError where those that people met have changed."""
-    check_items(store, loaded)
+    check_item_order(store, loaded)
     known, met = _read_digests(store), store.list_assigned_items()
     kept = {name: digests for name, digests in known.items() if name in met}
     noted = {item.id: _digest_choices(item) for item in loaded.items} | kept
@@ -29,7 +29,7 @@ def note_items(store: StudyStore, loaded: LoadedStudy) -> None:
         store.write_setting(_SETTING, msgspec.json.encode(noted).decode())
 
 
-def check_items(store: StudyStore, loaded: LoadedStudy) -> None:
+def check_item_order(store: StudyStore, loaded: LoadedStudy) -> None:
     """Raise UsageError where options or parts of an item stand in another order than when people met it.
 
     Words may be corrected: what is new stands for what stood in its place.
