@@ -40,7 +40,7 @@ from tests.support.study_process import StudyProcess
 
 from vivant.study.loading import LoadedStudy
 from vivant.study.store import open_store
-from vivant.study.store.people import annotator_name, invite
+from vivant.study.store.people import invite, make_annotator_name
 
 LIMIT, LIMIT_BUSY = 0.030, 0.150
 MOST_CPU = 2.5
@@ -372,7 +372,7 @@ def lost(folder: Path, told: Told) -> bool:
     """Whether an acknowledged answer is not there after the kill, or one is there twice."""
     with open_store(folder) as store:
         kept = [(j.annotator, j.position, j.shown.index(j.answer)) for j in store.judgements()]
-        names = {annotator_name(store.secret, "link", token): token for token, _ in told.acknowledged}
+        names = {make_annotator_name(store.secret, "link", token): token for token, _ in told.acknowledged}
     there = {(names.get(annotator, annotator), number): place for annotator, number, place in kept}
     missing = sum(
         there.get(key) not in {place, *told.under_way[key]} for key, place in told.acknowledged.items()

@@ -19,7 +19,7 @@ from vivant.analysis.value_matrix import read_value_matrices
 from vivant.metrics.anchor_items import Labels, Matrix, choose_anchors, estimate_from_subset
 from vivant.metrics.intervals import encode_labels
 from vivant.metrics.item_response import fit_rasch
-from vivant.runs.run import common_protocol, load_runs
+from vivant.runs.run import choose_common_protocol, load_runs
 
 SIZES = (25, 50, 100, 200)
 DRAWS = 60
@@ -44,7 +44,7 @@ def main(paths: list[str]) -> None:
     runs = load_runs(paths)
     names = [run.name for run in runs]
     models = {name: run.model for name, run in zip(names, runs, strict=True)}
-    for task, matrix in read_value_matrices(runs, names, common_protocol(runs, None)).items():
+    for task, matrix in read_value_matrices(runs, names, choose_common_protocol(runs, None)).items():
         values = matrix.values[matrix.shared]
         labels = encode_labels(matrix.clusters[matrix.shared].tolist())
         owners = [models[name] for name in matrix.runs]

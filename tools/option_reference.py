@@ -20,7 +20,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import msgspec
 
 from vivant.core import types as core_types
-from vivant.core.option_specs import DeclaredOption, declared_options
+from vivant.core.option_specs import DeclaredOption, list_declared_options
 from vivant.engine import options as run_options
 from vivant.engine.options import RunOptions
 from vivant.judging.options import JudgeOptions
@@ -85,7 +85,7 @@ def format_arguments(options: Iterable[DeclaredOption]) -> str:
 
 def update_source(source: str) -> str:
     """The module with `evaluate`'s signature and `Args:` as the declarations have them."""
-    options = list(declared_options(RunOptions).values())
+    options = list(list_declared_options(RunOptions).values())
     (function,) = (
         node
         for node in ast.parse(source).body
@@ -104,7 +104,7 @@ _FRAMES = ("frames", "fps", "every", "max_frames")
 
 def format_argument_types() -> str:
     """The module with the arguments of `evaluate` as types, for functions that pass them on."""
-    options = [o for name, o in declared_options(RunOptions).items() if name not in _POSITIONAL]
+    options = [o for name, o in list_declared_options(RunOptions).items() if name not in _POSITIONAL]
     sweep = [f"    {o.name}: {format_type(o.argument_type)}" for o in options if o.name not in _FRAMES]
     frames = [f"    {o.name}: {format_type(o.argument_type)}" for o in options if o.name in _FRAMES]
     return (
@@ -161,7 +161,7 @@ def format_page() -> str:
         "different fingerprints and directories; the others can change when a run is resumed. `vivant run --help`",
         "shows the options marked •, `vivant run --help-all` all of them.",
     ]
-    options = declared_options(RunOptions).values()
+    options = list_declared_options(RunOptions).values()
     for panel in dict.fromkeys(option.spec.panel for option in options):
         head = "| option | Python | default | meaning | part of the run |"
         lines += ["", f"## {panel}", "", head, "|---|---|---|---|---|"]
@@ -172,7 +172,7 @@ def format_page() -> str:
         "",
     ]
     lines += ["| option | Python | default | meaning |", "|---|---|---|---|"]
-    lines += [_format_row(option, recorded=False) for option in declared_options(JudgeOptions).values()]
+    lines += [_format_row(option, recorded=False) for option in list_declared_options(JudgeOptions).values()]
     return "\n".join(lines) + "\n"
 
 

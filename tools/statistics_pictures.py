@@ -33,7 +33,7 @@ def draw_stopping(run: Run, target: float, path: Path) -> str:
     units = [SampleUnit(tuple(samples[index].id for index in unit), len(unit)) for unit in order]
     rows = ((sample, score) for sample, _, score in part.rows)
     whole = StoppedOrder(TaskOrder(units=tuple(units)), len(units))
-    sums = sum_units(whole, rows, registry.of_task(part.task), part)
+    sums = sum_units(whole, rows, registry.get_by_task(part.task), part)
     sequence = ConfidenceSequence(units=len(units), largest=max(map(len, order)), target=target / 100)
     asked, lows, highs, means = [], [], [], []
     stop = None

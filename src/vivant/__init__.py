@@ -4,10 +4,10 @@
 >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=20)
 >>> run.table(by="variant")
 
-`plan` says what a run may cost; `evaluate` and `evaluate_async` run a model; `load_run` and `load_runs` read what is
-there; `table`, `compare`, `corrected`, `rank`, `items`, `sweep`, `controls`, `repeats` and `permutations` give tables;
-`judge` scores free answers; `plan_judgements` says what to ask people; `make_subset`, `report`, `figures` and `export`
-write files.
+`plan` says what a run may cost; `evaluate` and `evaluate_async` run a model; `import_predictions` and `import_results`
+take in what others have run; `load_run` and `load_runs` read what is there; `table`, `compare`, `corrected`, `rank`,
+`items`, `sweep`, `controls`, `repeats` and `permutations` give tables; `judge` scores free answers; `plan_judgements`
+says what to ask people; `make_subset`, `report`, `figures` and `export` write files.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         export,
         figures,
         import_predictions,
+        import_results,
         item_study,
         items,
         judge,
@@ -75,6 +76,7 @@ __all__ = [
     "export",
     "figures",
     "import_predictions",
+    "import_results",
     "item_study",
     "items",
     "judge",

@@ -53,6 +53,7 @@ __all__ = [
     "export",
     "figures",
     "import_predictions",
+    "import_results",
     "item_study",
     "items",
     "judge",

@@ -41,7 +41,7 @@ def test_another_benchmark_in_the_report_changes_no_finding(two: tuple[Path, Pat
     """MIME's finding must not become weaker because baselines of MMIE were added."""
     parts = [part for name in two for part in vivant.load_run(name).scores()]
     alone = compare_leaders(
-        parts, [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+        parts, [row for part in parts for row in summarise(part, registry.get_by_task(part.task))]
     )
     other = quiz(4)
     others = [run_of(tmp_path / f"x{n}", other, [n > 0] * 4, model=f"x{n}").scores()[0] for n in range(3)]
@@ -53,7 +53,7 @@ def test_another_benchmark_in_the_report_changes_no_finding(two: tuple[Path, Pat
         )
         for part in others
     ]
-    rows = [row for part in (*parts, *renamed) for row in summarise(part, registry.of_task(part.task))]
+    rows = [row for part in (*parts, *renamed) for row in summarise(part, registry.get_by_task(part.task))]
     together = compare_leaders([*parts, *renamed], rows)
     assert len(together) == 3
     assert together[0] == alone[0]

@@ -169,7 +169,7 @@ def test_what_an_earlier_reply_said_is_not_repeated_to_the_judge() -> None:
 
 
 def test_a_users_wording_replaces_role_and_criteria() -> None:
-    own = RUBRIC.reworded(
+    own = RUBRIC.reword(
         {"judge.x.role": "Be kind.", "judge.x.criteria": "Taste alone.", "judge.y.scale": "no"}
     )
     assert own.instructions.startswith("Be kind.")
@@ -179,7 +179,7 @@ def test_a_users_wording_replaces_role_and_criteria() -> None:
 
 
 def test_a_whole_message_is_one_user_message_without_fences() -> None:
-    own = RUBRIC.reworded({"judge.x.message": "Judge.### Q\n{question}\n### A\n{answer}\n### Feedback\n"})
+    own = RUBRIC.reword({"judge.x.message": "Judge.### Q\n{question}\n### A\n{answer}\n### Feedback\n"})
     question = JudgeQuestion(
         rubric=own,
         materials=(

@@ -74,7 +74,7 @@ def run(folder: Path, code: str, model: str = "first") -> float:
 
 def test_a_plugin_that_only_loads_scores_an_always_right_model_100(folder: Path) -> None:
     assert run(folder, PLUGIN, "./right.py:Right") == 100.0
-    records = registry.of_task("toy-bench/mcq"), list((folder / "run").glob("scores/*.jsonl"))
+    records = registry.get_by_task("toy-bench/mcq"), list((folder / "run").glob("scores/*.jsonl"))
     assert [path.name for path in records[1]] == ["strict.jsonl"]
     assert records[0].title == "Toy"
 

@@ -17,7 +17,8 @@ from vivant.benchmarks.base import (
     ScoreSettings,
     TaskInfo,
 )
-from vivant.benchmarks.summary import matches, natural, parse_where, summarise
+from vivant.benchmarks.conditions import matches, parse_where
+from vivant.benchmarks.summary import natural_sort_key, summarise
 from vivant.core.errors import DataError, UsageError
 from vivant.core.records import Record, Score, ScoreStatus
 from vivant.core.types import Sample
@@ -212,7 +213,7 @@ def test_bad_conditions(where: str, message: str) -> None:
 
 
 def test_natural_order() -> None:
-    assert sorted(["a10", "a9", "B1", "a", "", "10", "9"], key=natural) == [
+    assert sorted(["a10", "a9", "B1", "a", "", "10", "9"], key=natural_sort_key) == [
         "",
         "9",
         "10",

@@ -12,8 +12,7 @@ from xml.sax.saxutils import escape
 import pytest
 
 from tests.support.helpers import vivant
-from vivant import api
-from vivant.bridges.formats import import_results
+from vivant import api, import_results
 from vivant.bridges.lmms_import import import_lmms_eval
 from vivant.bridges.vlmevalkit_import import import_vlmevalkit
 from vivant.core.errors import DataError
@@ -51,7 +50,7 @@ def test_nan_in_a_sample_log_costs_no_more_than_its_reply(tmp_path: Path) -> Non
 
 
 def test_a_folder_of_sample_logs_and_a_comparison(tmp_path: Path) -> None:
-    runs = import_results("lmms-eval", LMMS, tmp_path / "runs")
+    runs = import_results(LMMS, "lmms-eval", tmp_path / "runs")
     assert sorted(run.manifest.tasks[0] for run in runs) == ["lmms/ai2d", "lmms/mmmu_val"]
     other = import_lmms_eval(AI2D, tmp_path / "other", model="second")
     comparison = api.compare([runs[0].path, other.path])

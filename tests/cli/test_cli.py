@@ -15,7 +15,7 @@ import pytest
 from tests.support.helpers import questions, vivant
 from tests.support.standin import openai
 from vivant.cli.main import main
-from vivant.core.option_specs import declared_options
+from vivant.core.option_specs import list_declared_options
 from vivant.engine.options import RunOptions
 
 
@@ -277,7 +277,7 @@ def test_help_fits_two_screens_and_help_all_shows_everything(command: str, tmp_p
     flags = [line.split()[0].rstrip(",") for line in short if line.startswith("  --")]
     assert flags[0] == "--model"
     everything = vivant(command, "--help-all", cwd=tmp_path, env=narrow).stdout
-    options = {option.flag for option in declared_options(RunOptions).values() if option.flag}
+    options = {option.flag for option in list_declared_options(RunOptions).values() if option.flag}
     if command == "sweep":
         options -= {"--recipe", "--fps", "--every", "--every-start", "--max-frames"}
     shown = {line.split()[0].rstrip(",") for line in everything.splitlines() if line.startswith("  --")}

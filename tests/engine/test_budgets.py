@@ -160,14 +160,14 @@ def test_the_estimate_learns_from_replies() -> None:
     estimator = Estimator()
     size = RequestSize(0, 100)
     assert not estimator.known
-    estimator.after(size, Reply(tokens_in=3_300, tokens_out=7))
+    estimator.measure(size, Reply(tokens_in=3_300, tokens_out=7))
     assert estimator.known
-    assert 3_300 <= estimator.before(size, 50).sent <= 3_700
-    assert estimator.before(size, 50).written == 50
+    assert 3_300 <= estimator.estimate(size, 50).sent <= 3_700
+    assert estimator.estimate(size, 50).written == 50
     for _ in range(200):
-        estimator.after(size, Reply(tokens_in=1_000, tokens_out=2_000))
-    assert 1_000 <= estimator.before(size, None).sent <= 1_300
-    assert estimator.before(size, None).written >= 2_000
+        estimator.measure(size, Reply(tokens_in=1_000, tokens_out=2_000))
+    assert 1_000 <= estimator.estimate(size, None).sent <= 1_300
+    assert estimator.estimate(size, None).written >= 2_000
 
 
 def test_text_and_pictures_are_counted() -> None:

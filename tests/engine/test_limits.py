@@ -55,7 +55,7 @@ def complain(limit: AdaptiveLimit, entries: Sequence[Admission], takes: int) -> 
         if number >= takes:
             limit.slow_down(entry)
         else:
-            limit.succeeded()
+            limit.note_success()
         limit.release()
 
 

@@ -21,7 +21,7 @@ from tests.support.helpers import logged_messages, picture, questions
 from vivant.core.records import Record
 from vivant.core.types import Reply
 from vivant.engine import waiting
-from vivant.engine.budget import ESTIMATED, Meter, RunBudget, recorded_usage
+from vivant.engine.budget import ESTIMATED, Meter, RunBudget, read_usage
 from vivant.engine.evaluation import evaluate
 from vivant.engine.rate_limit import RateLimit
 from vivant.engine.reply_cache import ReplyCache
@@ -73,7 +73,7 @@ def test_a_denial_keeps_its_kind_on_the_way_from_another_machine() -> None:
         worker = RayWorker()
         worker._executor = Denying()  # type: ignore[assignment]
         worker._prepared[1] = None  # type: ignore[assignment]
-        await worker.submit(0, msgspec.msgpack.encode([WorkerCall(number=1, what="send")]))
+        await worker.submit(0, msgspec.msgpack.encode([WorkerCall(number=1, method="send")]))
         return msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer])
 
     with pytest.raises(DeniedError, match="no"):
@@ -294,7 +294,7 @@ def test_a_record_that_holds_no_usage_is_counted_by_its_texts() -> None:
         media=(MediaUse("video", "v.mp4", times=(0.0, 1.0)),),
         reply=Reply(text="b" * 40),
     )
-    usage = recorded_usage(record)
+    usage = read_usage(record)
     assert (usage.sent, usage.written) == (100 + 2_000, 10)
     meter = Meter(RunBudget(tokens=10_000))
     meter.recall(record)

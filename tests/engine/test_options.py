@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.helpers import questions
 from vivant.core.errors import UsageError
-from vivant.core.option_specs import declared_options
+from vivant.core.option_specs import list_declared_options
 from vivant.core.types import Decoding, FramePolicy
 from vivant.engine.evaluation import evaluate
 from vivant.engine.option_parsing import make_options
@@ -20,7 +20,7 @@ from vivant.engine.options import RunOptions
 from vivant.engine.run_planning import create_model, plan_run
 from vivant.runs.settings import RunSettings
 
-OPTIONS = declared_options(RunOptions)
+OPTIONS = list_declared_options(RunOptions)
 ROOT = Path(__file__).resolve().parents[2]
 
 

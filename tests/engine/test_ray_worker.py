@@ -71,12 +71,12 @@ def test_a_worker_says_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.Mon
         assert await started(worker, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
         found = await answers(
             worker,
-            WorkerCall(number=1, what="prepare", job=job(tmp_path, Text("hello"))),
-            WorkerCall(number=2, what="prepare", job=job(tmp_path, Image("none.png"))),
-            WorkerCall(number=3, what="prepare", job=job("/nowhere/at/all", Image("none.png"))),
-            WorkerCall(number=4, what="identify", job=job("/nowhere/at/all", Text("no media"))),
+            WorkerCall(number=1, method="prepare", job=job(tmp_path, Text("hello"))),
+            WorkerCall(number=2, method="prepare", job=job(tmp_path, Image("none.png"))),
+            WorkerCall(number=3, method="prepare", job=job("/nowhere/at/all", Image("none.png"))),
+            WorkerCall(number=4, method="identify", job=job("/nowhere/at/all", Text("no media"))),
         )
-        found |= {10: (await answers(worker, WorkerCall(number=1, what="send"), bundle=1))[1]}
+        found |= {10: (await answers(worker, WorkerCall(number=1, method="send"), bundle=1))[1]}
         await worker.stop()
         return found
 
@@ -100,17 +100,17 @@ def test_a_worker_takes_bundles_in_their_order_and_answers_every_call(
         worker = RayWorker()
         assert await started(worker, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
         asks = [
-            WorkerCall(number=1, what="ask", job=job(tmp_path, Text("hello"))),
-            WorkerCall(number=2, what="ask", job=job(tmp_path, Image("none.png"))),
-            WorkerCall(number=3, what="ask", job=job("/nowhere/at/all", Image("none.png"))),
-            WorkerCall(number=9, what="ask"),
-            WorkerCall(number=10, what="limit", limit=2),
+            WorkerCall(number=1, method="ask", job=job(tmp_path, Text("hello"))),
+            WorkerCall(number=2, method="ask", job=job(tmp_path, Image("none.png"))),
+            WorkerCall(number=3, method="ask", job=job("/nowhere/at/all", Image("none.png"))),
+            WorkerCall(number=9, method="ask"),
+            WorkerCall(number=10, method="limit", limit=2),
         ]
-        await worker.submit(1, msgspec.msgpack.encode([WorkerCall(number=11, what="limit", limit=0)]))
+        await worker.submit(1, msgspec.msgpack.encode([WorkerCall(number=11, method="limit", limit=0)]))
         await worker.submit(0, msgspec.msgpack.encode(asks))
         result = await collect(worker, len(asks) + 1)
-        await worker.submit(2, msgspec.msgpack.encode([WorkerCall(number=12, what="limit", limit=1)]))
-        again = WorkerCall(number=13, what="ask", job=job(tmp_path, Text("hello")))
+        await worker.submit(2, msgspec.msgpack.encode([WorkerCall(number=12, method="limit", limit=1)]))
+        again = WorkerCall(number=13, method="ask", job=job(tmp_path, Text("hello")))
         await worker.submit(3, msgspec.msgpack.encode([again]))
         result |= await collect(worker, 2)
         await worker.stop()
@@ -155,8 +155,8 @@ def test_a_worker_keeps_its_share_and_gives_back_what_has_not_begun() -> None:
         worker = RayWorker()
         executor = SlowExecutor()
         worker._executor = executor  # type: ignore[assignment]
-        asks = [WorkerCall(number=number, what="ask", job=job("", Text("?"))) for number in range(6)]
-        limit = WorkerCall(number=100, what="limit", limit=2)
+        asks = [WorkerCall(number=number, method="ask", job=job("", Text("?"))) for number in range(6)]
+        limit = WorkerCall(number=100, method="limit", limit=2)
         await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
         assert (await collect(worker, 1)).keys() == {100}
         await asyncio.wait_for(executor.all_prepared.wait(), 30)
@@ -166,11 +166,11 @@ def test_a_worker_keeps_its_share_and_gives_back_what_has_not_begun() -> None:
             executor.gate.release()
             await collect(worker, 1)
             seen.append(executor.under_way)
-        back = WorkerCall(number=102, what="give back", limit=1)
+        back = WorkerCall(number=102, method="give back", limit=1)
         await worker.submit(1, msgspec.msgpack.encode([back]))
         result = await collect(worker, 2)
         assert result.keys() == {5, 102}, "the last that waits is given back"
-        stop = WorkerCall(number=101, what="limit", limit=0)
+        stop = WorkerCall(number=101, method="limit", limit=0)
         await worker.submit(2, msgspec.msgpack.encode([stop]))
         result |= await collect(worker, 1)
         assert 101 not in result, "a lower limit is confirmed when it holds, not before"
@@ -192,8 +192,8 @@ def test_after_a_complaint_a_worker_sends_nothing_new_until_it_is_told_its_share
         worker = RayWorker()
         executor = SlowExecutor(TransientError("too many", slow_down=True))
         worker._executor = executor  # type: ignore[assignment]
-        asks = [WorkerCall(number=number, what="ask", job=job("", Text("?"))) for number in range(6)]
-        limit = WorkerCall(number=100, what="limit", limit=4)
+        asks = [WorkerCall(number=number, method="ask", job=job("", Text("?"))) for number in range(6)]
+        limit = WorkerCall(number=100, method="limit", limit=4)
         await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
         await asyncio.wait_for(executor.all_prepared.wait(), 30)
         await settle()
@@ -203,7 +203,7 @@ def test_after_a_complaint_a_worker_sends_nothing_new_until_it_is_told_its_share
         result = await collect(worker, 3)
         seen.append(executor.under_way)
         assert {answer.failure.position for answer in result.values() if answer.failure} == {1, 2}
-        told = WorkerCall(number=101, what="limit", limit=3, cuts=1)
+        told = WorkerCall(number=101, method="limit", limit=3, cuts=1)
         await worker.submit(1, msgspec.msgpack.encode([told]))
         await settle()
         seen.append(executor.under_way)
@@ -217,19 +217,19 @@ def test_a_worker_that_may_send_nothing_more_answers_every_call() -> None:
         worker = RayWorker()
         executor = SlowExecutor(TransientError("500"))
         worker._executor = executor  # type: ignore[assignment]
-        asks = [WorkerCall(number=number, what="ask", job=job("", Text("?"))) for number in range(3)]
-        limit = WorkerCall(number=100, what="limit", limit=1)
+        asks = [WorkerCall(number=number, method="ask", job=job("", Text("?"))) for number in range(3)]
+        limit = WorkerCall(number=100, method="limit", limit=1)
         await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
         await collect(worker, 1)
         executor.gate.release()
         assert (await collect(worker, 1))[0].failure is not None
         executor.outcome = Reply(text="A")
-        await worker.submit(1, msgspec.msgpack.encode([WorkerCall(number=0, what="send")]))
+        await worker.submit(1, msgspec.msgpack.encode([WorkerCall(number=0, method="send")]))
         await settle()
         executor.gate.release()
         for _ in range(turns):  # the word comes while one leaves and the next enters
             await asyncio.sleep(0)
-        await worker.submit(2, msgspec.msgpack.encode([WorkerCall(number=101, what="limit", limit=0)]))
+        await worker.submit(2, msgspec.msgpack.encode([WorkerCall(number=101, method="limit", limit=0)]))
         for _ in range(3):
             executor.gate.release()
         return await asyncio.wait_for(collect(worker, 4), 10)
@@ -238,7 +238,7 @@ def test_a_worker_that_may_send_nothing_more_answers_every_call() -> None:
         result = asyncio.run(main(turns))
         assert result.keys() == {0, 1, 2, 101}, turns
         assert all(answer.reply or answer.kind == "withdrawn" for n, answer in result.items() if n != 101)
-        assert result[0].what == "send" and result[1].reply is not None
+        assert result[0].method == "send" and result[1].reply is not None
 
 
 def test_one_that_is_sent_away_and_cancelled_at_once_held_no_place() -> None:

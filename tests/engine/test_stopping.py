@@ -21,7 +21,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.sample_units import SampleUnit, TaskOrder
 from vivant.benchmarks.summary import summarise
-from vivant.engine.stopping import TaskProgress
+from vivant.engine.task_progress import TaskProgress
 from vivant.metrics.intervals import mean_interval
 from vivant.reporting.html.blocks import Paragraph
 from vivant.reporting.html.leaderboard import draw_tasks
@@ -263,7 +263,7 @@ def test_the_interval_is_wider_than_one_that_may_not_be_looked_at_twice(tmp_path
 def test_every_page_shows_the_interval_of_the_moment_of_stopping(tmp_path: Path) -> None:
     clustered(tmp_path, 600)
     run = ask(tmp_path, until=8)
-    row = summarise(run.scores()[0], registry.of_task("jsonl/mine"))[0]
+    row = summarise(run.scores()[0], registry.get_by_task("jsonl/mine"))[0]
     assert row.interval == run.table().rows[0].interval
     assert row.interval_method == "anytime-valid (betting)"
 

@@ -121,7 +121,7 @@ def test_bootstrap_agrees_with_the_formula_and_with_itself() -> None:
 
 
 def test_scaled() -> None:
-    found = wilson(1, 2).scaled(100)
+    found = wilson(1, 2).scale(100)
     assert (found.low, found.high) == pytest.approx((9.4531, 90.5469), abs=1e-4)
 
 

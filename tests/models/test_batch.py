@@ -18,7 +18,7 @@ import pytest
 from tests.support.helpers import questions, vivant
 from tests.support.standin import Standin, anthropic, anthropic_says, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
-from vivant.engine.batches import BatchFolder, SubmittedBatch
+from vivant.engine.batch_folder import BatchFolder, SubmittedBatch
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
 from vivant.models.anthropic import Anthropic

@@ -12,7 +12,8 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Picture, Reply, Request, Text, Turn
 from vivant.models.base import ModelOptions, TransientError
 from vivant.models.http import HttpClient, complete_url
-from vivant.models.openai import OpenAI, read_completion
+from vivant.models.openai import OpenAI
+from vivant.models.openai_completions import read_completion
 from vivant.models.reply_json import parse_json
 from vivant.models.server_errors import RequestRefusedError, classify_error, parse_retry_after
 

@@ -17,7 +17,7 @@ from tests.support.helpers import picture, questions
 from tests.support.media_kit import make_video
 from tests.support.standin import openai, openai_says
 from vivant.core.records import SHRUNK, MediaUse
-from vivant.core.types import Clip, Picture, Text, Turn
+from vivant.core.types import Clip, Picture, Text, Turn, iter_pictures
 from vivant.engine.evaluation import evaluate
 from vivant.models.model_table import (
     ModelFacts,
@@ -32,7 +32,6 @@ from vivant.models.request_limits import (
     estimate_tokens,
     find_problems,
     fit_request,
-    iter_pictures,
     measure_request_bytes,
 )
 from vivant.runs.overview import build_overview
@@ -202,11 +201,11 @@ def test_a_model_is_known_by_its_longest_beginning() -> None:
 
 def test_pictures_cost_tokens_by_the_published_rules() -> None:
     tiles = PictureTokens("tiles", base=85, unit=170)
-    assert tiles.of(1024, 1024) == 765
-    assert tiles.of(2048, 4096) == 1105
-    assert tiles.of(64, 64) == 255
-    assert PictureTokens("area", unit=750, most=1600).of(1092, 1092) == 1590
-    assert PictureTokens("area", unit=750, most=1600).of(4000, 4000) == 1600
+    assert tiles.count(1024, 1024) == 765
+    assert tiles.count(2048, 4096) == 1105
+    assert tiles.count(64, 64) == 255
+    assert PictureTokens("area", unit=750, most=1600).count(1092, 1092) == 1590
+    assert PictureTokens("area", unit=750, most=1600).count(4000, 4000) == 1600
 
 
 # ── through a run ──

@@ -13,7 +13,7 @@ from vivant.engine.request_building import check_reply
 from vivant.models.anthropic import read_message
 from vivant.models.base import TransientError
 from vivant.models.gemini import read_response
-from vivant.models.openai import read_completion
+from vivant.models.openai_completions import read_completion
 from vivant.models.openai_responses import read_response as read_responses
 
 ODD: tuple[Any, ...] = (None, 7, -1.5, "x", "", True, [], [7], [None], {}, {"a": 1}, [[]], "12")

@@ -17,4 +17,6 @@ def test_every_backend_is_where_the_registry_says(name: str) -> None:
 
 
 def test_every_benchmark_is_where_the_registry_says() -> None:
-    assert [benchmarks.get(name).name for name in benchmarks.names()] == list(benchmarks.names())
+    assert [benchmarks.get(name).name for name in benchmarks.list_benchmarks()] == list(
+        benchmarks.list_benchmarks()
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from vivant.models.openai import read_completion
+from vivant.models.openai_completions import read_completion
 from vivant.models.thought_marks import split_thinking
 
 

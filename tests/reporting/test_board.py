@@ -78,8 +78,25 @@ def test_runs_on_other_questions_are_never_ranked_together(tmp_path: Path) -> No
     make_run(tmp_path / "b", 20, "two", n=60)
     sources, _ = gather_sources([tmp_path])
     entries = list_entries(sources)
-    assert [entry.rank for entry in entries] == ["–", "–"]  # nothing was compared
+    assert [(entry.rank, entry.standing) for entry in entries] == [("", "alone")] * 2
     assert len({entry.questions for entry in entries}) == 2
+
+
+def test_an_entry_alone_on_its_questions_says_so_beside_ranks_on_others(tmp_path: Path) -> None:
+    wide = make_run(tmp_path / "runs" / "a", 110, "wide", n=120, tasks=("jsonl/made", "jsonl/other"))
+    make_run(tmp_path / "runs" / "b", 20, "narrow", n=120, tasks=("jsonl/made",))
+    config = BoardConfig(editions={task: {data: "v1"} for task, data in wide.manifest.settings.data.items()})
+    sources, _ = gather_sources([tmp_path / "runs"], None, config)
+    entries = list_entries(sources, config)
+    assert {(entry.model, entry.task): (entry.rank, entry.standing) for entry in entries} == {
+        ("wide", "jsonl/made"): ("1", "ranked"),
+        ("narrow", "jsonl/made"): ("2", "ranked"),
+        ("wide", "jsonl/other"): ("", "alone"),
+    }
+    (section,) = build_sections(sources, entries)
+    assert [(first.model, first.rank) for first, _ in section.lines] == [("wide", "1"), ("narrow", "2")]
+    page = write_board(sources, tmp_path / "site", config).read_text()
+    assert page.count('<span class="standing">alone</span>') == 2  # in the overview, and in the task's table
 
 
 def test_stored_scores_are_not_believed(tmp_path: Path) -> None:
@@ -110,7 +127,7 @@ def test_the_site_has_pages_data_and_a_folder_per_submission(tmp_path: Path) -> 
     assert "Refused: broken" in result.stderr
     data = json.loads((out / "board.json").read_text())
     assert {(entry["model"], entry["standing"]) for entry in data["entries"]} == {
-        ("mine", "ranked"), ("yours", "digest only"),
+        ("mine", "alone"), ("yours", "digest only"),
     }  # fmt: skip
     table = list(csv.DictReader((out / "board.csv").read_text(encoding="utf-8").splitlines()))
     assert [row["model"] for row in table] == [entry["model"] for entry in data["entries"]]
@@ -129,7 +146,7 @@ def test_the_site_has_pages_data_and_a_folder_per_submission(tmp_path: Path) -> 
     assert run_command("board", str(tmp_path), "--out", str(tmp_path / "second")).exit_code == 0
     entries = json.loads((tmp_path / "second" / "board.json").read_text())["entries"]
     assert {(entry["model"], entry["standing"]) for entry in entries} == {
-        ("mine", "ranked"), ("yours", "ranked"), ("broken", "ranked"),
+        ("mine", "alone"), ("yours", "ranked"), ("broken", "ranked"),
     }  # fmt: skip
 
 

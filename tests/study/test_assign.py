@@ -18,10 +18,10 @@ from tests.support.study_web import Clock, fresh_postgres, open_served_store
 from vivant.study.balance import count_shortage
 from vivant.study.loading import LoadedStudy, load_study
 from vivant.study.store import StudyStore, answers, assign, open_store
-from vivant.study.store.answers import load_state
 from vivant.study.store.assign import ItemCandidate, choose_items, order_items
 from vivant.study.store.attendance import record_fetch, record_playback
 from vivant.study.store.database import Job
+from vivant.study.store.participant_state import StalePageError, load_state
 from vivant.study.store.people import (
     end_session,
     find_by_token,
@@ -32,7 +32,7 @@ from vivant.study.store.people import (
     release,
     withdraw,
 )
-from vivant.study.store.store import get_setting
+from vivant.study.store.study_settings import get_setting
 
 
 def somebody(store: StudyStore, token: str | None = None) -> int:
@@ -62,7 +62,7 @@ def work(store: StudyStore, loaded: LoadedStudy, person: int, most: int = 100) -
     done = []
     for _ in range(most):
         with store.database.read() as connection:
-            way = answers.load_state(connection, loaded.study, person)
+            way = load_state(connection, loaded.study, person)
         if way is None or way.current is None:
             break
         current = way.current
@@ -212,13 +212,13 @@ def test_who_comes_back_in_time_to_find_their_places(tmp_path: Path) -> None:
         slow, _ = enter(store, loaded, token)
         clock.now += 5000
         with store.database.read() as connection:
-            mine = answers.load_state(connection, loaded.study, slow)
+            mine = load_state(connection, loaded.study, slow)
         assert mine is not None and mine.current is not None
         enter(store, loaded, other)
         with store.database.read() as connection:
-            mine = answers.load_state(connection, loaded.study, slow)
+            mine = load_state(connection, loaded.study, slow)
         assert mine is not None and mine.lost, "the places were opened when somebody else came"
-        with pytest.raises(answers.StalePageError):
+        with pytest.raises(StalePageError):
             store.database.write(answers.save_answers(store, loaded.study, slow, lambda _: {"": 0}))
         assert enter(store, loaded, token)[1] == 2, "nobody had taken them, or others are open"
         assert len(work(store, loaded, slow)) == 2

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support.study_kit import tiny_study
 from vivant.core.errors import VivantError
-from vivant.study.attention import expected_answers
+from vivant.study.attention import get_expected_answers
 from vivant.study.balance import count_shortage, find_largest_share, list_place_sizes
 from vivant.study.check import check_study
 from vivant.study.design import PAGES, Kind, Study
@@ -51,7 +51,7 @@ def test_a_study_of_every_kind_is_written_read_and_fits_its_key(tmp_path: Path, 
     assert len(loaded.items) == 7
     assert list(loaded.texts) == ["en", "zh"]
     check = next(item for item in loaded.items if item.check)
-    assert expected_answers(check, key[check.id])
+    assert get_expected_answers(check, key[check.id])
     assert check_study(tmp_path / "s").faults == ()
     first = loaded.items[0].content[0]
     assert loaded.media_file(first.file).is_file()  # type: ignore[union-attr]

@@ -19,7 +19,7 @@ from tests.support.study_kit import tiny_study
 from tests.support.study_process import StudyProcess
 from tests.support.study_web import fresh_postgres
 from vivant.study.store import open_store
-from vivant.study.store.people import annotator_name, invite
+from vivant.study.store.people import invite, make_annotator_name
 
 PEOPLE = 5
 
@@ -94,7 +94,7 @@ def test_every_acknowledged_answer_survives(tmp_path: Path, url: Callable[[], st
             kept = {judgement.annotator: judgement for judgement in store.judgements()}
             assert len(list(store.judgements())) == len(kept) == PEOPLE
             for browser in browsers:
-                judgement = kept[annotator_name(store.secret, "link", browser.token)]
+                judgement = kept[make_annotator_name(store.secret, "link", browser.token)]
                 place = judgement.shown.index(judgement.answer)
                 # The one under way may have arrived before the kill, unheard.
                 assert place in (browser.acknowledged, browser.sent)

@@ -278,7 +278,7 @@ def test_disputed_items_get_more_judgements(tmp_path: Path) -> None:
             while walker.page:
                 options = walker.options()
                 with store.database.read() as connection:
-                    from vivant.study.store.answers import load_state
+                    from vivant.study.store.participant_state import load_state
 
                     participant = int(
                         walker.client.cookies[Tokens(store.secret).session_cookie].partition(".")[0]

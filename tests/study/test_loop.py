@@ -26,7 +26,7 @@ from tests.support.study_web import fresh_postgres
 from vivant.study.server.media import MediaResponse, parse_range
 from vivant.study.store import StoreUnavailableError, open_store
 from vivant.study.store.statements import Statement
-from vivant.study.store.store import get_setting, set_setting
+from vivant.study.store.study_settings import get_setting, set_setting
 from vivant.study.store.tables import assignments, judgements, participants
 
 DATABASES = pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
@@ -112,7 +112,7 @@ def test_flushes_are_shared_and_the_journal_stays_short(
 NOTER = """
 import asyncio, os, sys
 from vivant.study.store import open_store
-from vivant.study.store.store import set_setting
+from vivant.study.store.study_settings import set_setting
 store = open_store(sys.argv[1])
 asyncio.run(store.database.write_async(lambda connection: set_setting(connection, "noted", "yes"), note=True))
 os.kill(os.getpid(), 9)

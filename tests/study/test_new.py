@@ -17,7 +17,7 @@ from tests.support.runs_kit import call
 from vivant.core.errors import UsageError, VivantError
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
-from vivant.study.attention import expected_answers
+from vivant.study.attention import get_expected_answers
 from vivant.study.check import check_study
 from vivant.study.default_texts import LANGUAGES, format_check, load_texts
 from vivant.study.design import Kind, StudyItem, StudyMedia, StudyText
@@ -308,7 +308,7 @@ def test_checks_say_what_to_answer(tmp_path: Path, kind: Kind) -> None:
     checks = [item for item in loaded.items if item.check]
     assert loaded.study.checks_per_participant == len(checks) == 3
     for item in checks:
-        wanted = expected_answers(item, key[item.id])
+        wanted = get_expected_answers(item, key[item.id])
         word = item.options[wanted["choose"]]
         for text in (texts_in(item), item.translations["zh"].content[0]):
             assert text.count(f"“{word}”") == (1 if kind == "mcq" else 2)

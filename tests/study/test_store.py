@@ -35,7 +35,7 @@ from vivant.study.store import StoreError, open_store, schema
 from vivant.study.store.database import Database, database_url
 from vivant.study.store.met_items import note_items
 from vivant.study.store.people import invite
-from vivant.study.store.store import get_setting, set_setting
+from vivant.study.store.study_settings import get_setting, set_setting
 from vivant.study.store.tables import metadata
 from vivant.study.writing import write_study
 
@@ -255,7 +255,7 @@ def test_a_postgres_that_goes_and_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
-    from vivant.study.server.serve import check_items
+    from vivant.study.server.serve import check_known_items
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
     with open_served_store(loaded) as store:
@@ -264,9 +264,9 @@ def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
             invite_walker(app, store).walk()
         other = tiny_study(tmp_path / "other", count=3)
         shutil.copy(other.path / "items.jsonl", loaded.path / "items.jsonl")
-        check_items(loaded, store)
+        check_known_items(loaded, store)
         with pytest.raises(UsageError, match=r"which .* lacks"):
-            check_items(load_study(loaded.path), store)
+            check_known_items(load_study(loaded.path), store)
 
 
 @pytest.mark.parametrize("change", ["order", "fewer", "words", "unmet"])
@@ -276,7 +276,7 @@ def test_items_that_were_changed_after_people_answered_them(tmp_path: Path, chan
     with open_served_store(loaded) as store:
         note_items(store, loaded)
         invite_walker(build_app(loaded, store), store).walk()
-        met = store.assigned_items()
+        met = store.list_assigned_items()
 
         def alter(item: StudyItem) -> StudyItem:
             if (item.id in met) == (change == "unmet"):

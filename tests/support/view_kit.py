@@ -44,7 +44,7 @@ def write_run(
     write_jsonl(folder.log_file, records)
     made = list(scores)
     if made:
-        folder.write_scores("paper", {task: dict(registry.of_task(task).settings)}, made)
+        folder.write_scores("paper", {task: dict(registry.get_by_task(task).settings)}, made)
     return Run(path)
 
 

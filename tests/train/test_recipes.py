@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.support.train_kit import recipe
 from vivant.benchmarks import registry
-from vivant.benchmarks.summary import matches, parse_where
+from vivant.benchmarks.conditions import matches, parse_where
 from vivant.cli.train import app
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Sample, Text

@@ -18,7 +18,7 @@ from vivant.core.types import Reply, Sample
 from vivant.view.breakdown import find_confusion, list_breakdowns
 from vivant.view.index import RunIndex
 from vivant.view.query import SampleFilter, count_rows, find_neighbours, list_page, order_rows, select_rows
-from vivant.view.sample_view import find_extraction, split_thinking
+from vivant.view.sample_view import find_extraction, split_reply
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def test_the_extraction_is_found_in_the_reply(reply: str, answer: str, marked: s
 
 def test_thoughts_whose_opening_tag_was_in_the_prompt_are_told_from_the_answer() -> None:
     record = Record(key="k", task="t", id="i", reply=Reply(text="Hands turn.</think>\n\nAnswer: B"))
-    thinking, answer = split_thinking(record)
+    thinking, answer = split_reply(record)
     assert answer == "Answer: B" and "Hands turn." in thinking
 
 

@@ -27,15 +27,16 @@ from vivant.analysis.sample_frame import (
 )
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.conditions import restrict
 from vivant.benchmarks.sample_units import StoppedOrder
-from vivant.benchmarks.summary import natural, restrict
+from vivant.benchmarks.summary import natural_sort_key
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.stored_lines import IN_MEMORY
 from vivant.core.table import Table
 from vivant.metrics.paired import Difference, anytime_difference, holm_within, paired_difference
 from vivant.runs.overview import list_run_distinctions
-from vivant.runs.run import Run, RunLike, common_protocol, load_runs
+from vivant.runs.run import Run, RunLike, choose_common_protocol, load_runs
 from vivant.runs.stopping_table import describe_stopped_runs, find_shared_order, find_stopped
 
 
@@ -143,7 +144,7 @@ def compare(
     if len(set(paths)) < len(paths):
         raise UsageError("A run is named twice; name each run once")
     loaded = load_runs(named)
-    protocol = common_protocol(loaded, protocol)
+    protocol = choose_common_protocol(loaded, protocol)
     if between:
         from vivant.analysis.group_comparison import compare_groups
 
@@ -229,7 +230,7 @@ def _compare_task(
     by: tuple[str, ...],
     order: StoppedOrder | None,
 ) -> tuple[list[RunPair], Sequence[Flip], list[str]]:
-    benchmark = registry.of_task(first_part.task)
+    benchmark = registry.get_by_task(first_part.task)
     a, b = (read_sample_frame(part, benchmark, by) for part in (first_part, second_part))
     shared, alone = join_samples(a, b)
     places = order.places if order else {}
@@ -243,7 +244,7 @@ def _compare_task(
     groups, sizes = _divide(a, b, shared, alone, by)
     scale = benchmark.task(first_part.task).scale
     pairs: list[RunPair] = []
-    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [natural_sort_key(value) for value in values]):
         members = groups[key]
         means, others = members.columns("means")
         if order is None:

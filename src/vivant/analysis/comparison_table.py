@@ -83,7 +83,7 @@ def _facet(name: str) -> Callable[[RunPair], Cell]:
 
 
 def _interval(pair: RunPair) -> str:
-    interval = pair.result.interval.scaled(pair.scale) if pair.result.interval else None
+    interval = pair.result.interval.scale(pair.scale) if pair.result.interval else None
     return format_interval(interval.low, interval.high) if interval else "–"
 
 
@@ -136,7 +136,7 @@ def _notes(comparison: Comparison) -> list[str]:
 
 def _row(comparison: Comparison, pair: RunPair) -> Row:
     result, scale = pair.result, pair.scale
-    interval = result.interval.scaled(scale) if result.interval else None
+    interval = result.interval.scale(scale) if result.interval else None
     return Row(
         run=pair.run or f"{pair.second} − {pair.first}",
         benchmark=pair.task.partition("/")[0],

@@ -17,11 +17,12 @@ from msgspec import Struct, field
 from vivant.analysis.comparison import name_family
 from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.conditions import restrict
 from vivant.core.errors import UsageError
 from vivant.metrics.bootstrap import FEWEST, ClusterTotals, bootstrap_ends, resample_means
 from vivant.metrics.intervals import Interval, encode_labels, mean_interval
 from vivant.metrics.paired import Difference, holm_within, paired_difference
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.settings import list_differences
 
 CONTROL_LABELS: Mapping[str, str] = {
@@ -63,7 +64,7 @@ def measure_controls(
     runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = (), where: Sequence[str] = ()
 ) -> ControlEffects:
     """Pair each run under a control with the run of the same model without one."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     baselines = [run for run in runs if run.manifest.settings.control == "none"]
     controlled = [run for run in runs if run.manifest.settings.control != "none"]
     if not controlled:
@@ -79,8 +80,8 @@ def measure_controls(
         ]
         if other:
             notes.append(f"{base.name} and {run.name} differ in more than the control: {'; '.join(other)}.")
-        before = {part.task: part for part in summary.restrict(base.scores(protocol), where)}
-        after = {part.task: part for part in summary.restrict(run.scores(protocol), where)}
+        before = {part.task: part for part in restrict(base.scores(protocol), where)}
+        after = {part.task: part for part in restrict(run.scores(protocol), where)}
         for task in (task for task in before if task in after):
             effects += _compare_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
     if not effects:
@@ -110,7 +111,7 @@ def _base(run: Run, plain: Sequence[Run]) -> Run:
 def _compare_task(
     baseline: ScoredRun, controlled: ScoredRun, run: Run, by: tuple[str, ...]
 ) -> list[ControlEffect]:
-    benchmark = registry.of_task(baseline.task)
+    benchmark = registry.get_by_task(baseline.task)
     a, b = summary.group_by_sample(baseline, benchmark), summary.group_by_sample(controlled, benchmark)
     unparsed_value = benchmark.unparsed_value
     binary = summary.is_binary(baseline, unparsed_value) and summary.is_binary(controlled, unparsed_value)
@@ -121,7 +122,7 @@ def _compare_task(
         if names:
             groups[key] = names
     effects: list[ControlEffect] = []
-    for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [summary.natural_sort_key(value) for value in values]):
         before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
         clusters = [summary.cluster_of(baseline.sample) for baseline in before]
         floor, chance = _floor(before, benchmark, baseline.settings)

@@ -15,9 +15,10 @@ from typing import Any
 from vivant.analysis.comparison import Comparison, RunPair, correct_p_values
 from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.conditions import restrict
 from vivant.core.errors import UsageError
 from vivant.metrics.paired import Difference, group_difference, paired_difference
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 REST = "the others"
 NOT_APPLICABLE = ("", "n/a")
@@ -39,7 +40,7 @@ def compare_groups(
     `match` names the facets in which paired samples must agree; left out, they are found in the data, and an
     empty list leaves samples unpaired.
     """
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     overlap = set(between) & set(match or ())
     if overlap:
         raise UsageError(f"--match {overlap.pop()}: samples cannot agree in what is compared")
@@ -47,7 +48,7 @@ def compare_groups(
     notes: list[str] = []
     names = [run.name for run in runs]
     for name, run in zip(names, runs, strict=True):
-        for part in summary.restrict(run.scores(protocol, values), where):
+        for part in restrict(run.scores(protocol, values), where):
             for facet in dict.fromkeys(between):
                 task_pairs = _compare_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
                 if not task_pairs:
@@ -66,7 +67,7 @@ def compare_groups(
 def _compare_task(
     run: str, part: ScoredRun, facet: str, by: tuple[str, ...], match: Sequence[str] | None, rest: bool
 ) -> list[RunPair]:
-    benchmark = registry.of_task(part.task)
+    benchmark = registry.get_by_task(part.task)
     summary.group_rows(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
     samples = summary.group_by_sample(part, benchmark)
     single = all(len(scores.values) == 1 for scores in samples.values())
@@ -76,10 +77,12 @@ def _compare_task(
     for scores in samples.values():
         groups.setdefault(tuple(scores.sample.facets.get(name, "") for name in by), []).append(scores)
     pairs: list[RunPair] = []
-    for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [summary.natural_sort_key(value) for value in values]):
         members = groups[key]
         value_of = _values(facet)
-        values = sorted({value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=summary.natural)
+        values = sorted(
+            {value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=summary.natural_sort_key
+        )
         if len(values) < 2:
             continue
         chosen = [scores for scores in members if value_of(scores) in values]

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from vivant.analysis.repeats import canonical_answer, chosen_position, same_answer_share
+from vivant.analysis.repeats import canonicalise_answer, find_chosen_position, same_answer_share
 from vivant.benchmarks.base import Benchmark, ScoredRun
-from vivant.benchmarks.summary import cluster_of, counted_value
+from vivant.benchmarks.summary import cluster_of, get_counted_value
 from vivant.core.errors import UsageError
 from vivant.metrics.distributions import chi_square_p_value
 from vivant.metrics.intervals import Interval, Values, mean_interval, wilson
@@ -145,7 +145,7 @@ def _gather_questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
     unparsed_value = benchmark.unparsed_value
     questions: dict[str, _Question] = {}
     for sample, record, score in run.rows:
-        value = counted_value(run, score, unparsed_value)
+        value = get_counted_value(run, score, unparsed_value)
         if value is None or record is None or len(sample.options) < 2:
             continue
         order = record.order or tuple(range(len(sample.options)))
@@ -153,9 +153,9 @@ def _gather_questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
             sample.id, _Question(cluster_of(sample), len(sample.options), [], [], [], [], [])
         )
         question.values.append(value)
-        question.answers.append(canonical_answer(sample, record, score))
+        question.answers.append(canonicalise_answer(sample, record, score))
         question.orders.append(order)
-        question.positions.append(chosen_position(sample, record, score))
+        question.positions.append(find_chosen_position(sample, record, score))
         question.keys.append(None if sample.key is None else order.index(sample.key))
     return list(questions.values())
 

@@ -32,7 +32,7 @@ from vivant.metrics.ranking import (
     sum_clusters,
 )
 from vivant.runs.overview import list_run_distinctions
-from vivant.runs.run import Run, RunLike, common_protocol, load_runs
+from vivant.runs.run import Run, RunLike, choose_common_protocol, load_runs
 from vivant.runs.stopping_table import describe_stopped_runs
 
 STRENGTHS, WEIGHTED = "Bradley–Terry", "weighted mean"
@@ -93,7 +93,7 @@ def rank(
     loaded = load_runs(runs)
     if len(loaded) < 2:
         raise UsageError("Name two runs or more to rank them")
-    protocol = common_protocol(loaded, protocol)
+    protocol = choose_common_protocol(loaded, protocol)
     names = [run.name for run in loaded]
     matrices = read_value_matrices(loaded, names, protocol)
     contested = {task: matrix for task, matrix in matrices.items() if len(matrix.runs) > 1}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from vivant.benchmarks.base import Benchmark, ScoredRun
-from vivant.benchmarks.summary import cluster_of, counted_value, is_binary
+from vivant.benchmarks.summary import cluster_of, get_counted_value, is_binary
 from vivant.core.errors import UsageError
 from vivant.core.records import Record, Score
 from vivant.core.types import Sample
@@ -56,12 +56,12 @@ def summarise_repeats(run: ScoredRun, benchmark: Benchmark) -> RepeatSummary:
     questions: dict[tuple[str, int], _Question] = {}
     by_repeat: dict[int, list[float]] = {}
     for sample, record, score in run.rows:
-        value = counted_value(run, score, unparsed_value)
+        value = get_counted_value(run, score, unparsed_value)
         if value is None or record is None:
             continue
         answers = questions.setdefault((sample.id, record.permutation), _Question(cluster_of(sample), [], []))
         answers.values.append(value)
-        answers.answers.append(canonical_answer(sample, record, score))
+        answers.answers.append(canonicalise_answer(sample, record, score))
         by_repeat.setdefault(record.repeat, []).append(value)
     max_repeats = max((len(question.values) for question in questions.values()), default=0)
     if max_repeats < 2:
@@ -118,15 +118,15 @@ def same_answer_share(questions: Sequence[Sequence[str]]) -> float:
     return percent_agreement(items, values)
 
 
-def canonical_answer(sample: Sample, record: Record, score: Score) -> str:
+def canonicalise_answer(sample: Sample, record: Record, score: Score) -> str:
     """An answer that two replies share or not: the option meant, whatever letter it had; else the plain text."""
-    position = chosen_position(sample, record, score)
+    position = find_chosen_position(sample, record, score)
     if position is not None:
         return f"option {(record.order or range(len(sample.options)))[position]}"
     return f"text {normalise_text(score.answer)}" if score.status == "scored" else "unparsed"
 
 
-def chosen_position(sample: Sample, record: Record, score: Score) -> int | None:
+def find_chosen_position(sample: Sample, record: Record, score: Score) -> int | None:
     """At which place the option stood that a reply chose; None where it chose none."""
     options = record.options or sample.options
     return next((position for position, option in enumerate(options) if option.name == score.answer), None)

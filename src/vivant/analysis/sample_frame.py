@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from vivant.benchmarks.base import Benchmark, ScoredRun
-from vivant.benchmarks.summary import answer_identity, cluster_of, counted_value
+from vivant.benchmarks.summary import answer_identity, cluster_of, get_counted_value
 from vivant.core.errors import unknown_name_error
 from vivant.core.records import Score
 from vivant.core.types import Sample
@@ -58,7 +58,7 @@ def read_sample_frame(part: ScoredRun, benchmark: Benchmark, by: Sequence[str]) 
         first: tuple[int, Sample] | None = None
         for number, (sample, _, score) in replies:
             known.update(sample.facets)
-            value = counted_value(part, score, unparsed_value)
+            value = get_counted_value(part, score, unparsed_value)
             if value is not None:
                 first = first or (number, sample)
                 values.append(value)

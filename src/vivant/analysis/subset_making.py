@@ -18,7 +18,7 @@ from vivant.metrics.anchor_items import choose_anchors, estimate_from_subset
 from vivant.metrics.intervals import encode_labels
 from vivant.metrics.item_response import fit_rasch
 from vivant.runs.directory import RunError
-from vivant.runs.run import RunLike, common_protocol, load_runs
+from vivant.runs.run import RunLike, choose_common_protocol, load_runs
 from vivant.runs.subset import LeftOut, Subset, SubsetItem, TaskSubset, digest_question, write_subset
 
 Matrix = NDArray[np.float64]
@@ -34,7 +34,7 @@ def make_subset(
     *,
     protocol: Protocol | None = None,
     seed: int = 0,
-    tell: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Subset:
     """Choose `size` samples of each task that predict the score on all, and measure the error on models left out.
 
@@ -46,10 +46,10 @@ def make_subset(
         out: The file to write, for `evaluate(…, subset=FILE)`. None writes none.
         protocol: `paper` or `strict`. None takes the first that all benchmarks have.
         seed: Of the choice.
-        tell: Called with a line of progress.
+        report: Called with a line of progress.
     """
     loaded = load_runs(runs)
-    protocol = common_protocol(loaded, protocol)
+    protocol = choose_common_protocol(loaded, protocol)
     names = [run.name for run in loaded]
     models = {name: run.model for name, run in zip(names, loaded, strict=True)}
     tasks: dict[str, TaskSubset] = {}
@@ -67,7 +67,7 @@ def make_subset(
             for sample in iter_jsonl(run.dir.samples_file, Sample, RunError)
             if sample.task == task
         }
-        tasks[task] = _make_task(matrix, models, size, seed, questions, tell)
+        tasks[task] = _make_task(matrix, models, size, seed, questions, report)
     subset = Subset(protocol=protocol, seed=seed, models=tuple(sorted(set(models.values()))), tasks=tasks)
     if out is not None:
         write_subset(Path(out), subset)
@@ -80,7 +80,7 @@ def _make_task(
     size: int,
     seed: int,
     questions: dict[str, str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> TaskSubset:
     shared = matrix.shared
     count = int(shared.sum())
@@ -101,7 +101,7 @@ def _make_task(
     left_out: list[LeftOut] = []
     squares: list[float] = []
     for fold, model in enumerate(sorted(set(owners))):
-        tell(f"{matrix.task}: without {model}")
+        report(f"{matrix.task}: without {model}")
         own = [number for number, owner in enumerate(owners) if owner == model]
         past = np.delete(values, own, axis=1)
         difficulties = fit_rasch(past).difficulties.round(6)
@@ -122,7 +122,7 @@ def _make_task(
                             naive=estimate.naive,
                         )
                     )
-    tell(f"{matrix.task}: with all models")
+    report(f"{matrix.task}: with all models")
     difficulties = fit_rasch(values).difficulties.round(6)
     chosen = choose_anchors(difficulties, values, labels, size, (seed,))
     variances = values.var(axis=0, ddof=1)

@@ -119,11 +119,11 @@ def _read_columns(run: Run, protocol: Protocol) -> dict[str, dict[str, float]]:
         return {
             part.task: {
                 name: scores.mean
-                for name, scores in group_by_sample(part, registry.of_task(part.task)).items()
+                for name, scores in group_by_sample(part, registry.get_by_task(part.task)).items()
             }
             for part in run.scores(protocol)
         }
-    unparsed = {task: registry.of_task(task).unparsed_value for task in run.manifest.tasks}
+    unparsed = {task: registry.get_by_task(task).unparsed_value for task in run.manifest.tasks}
     sums: dict[str, dict[str, tuple[float, int]]] = {}
     for line in iter_jsonl(path, _ScoreLine, RunError):
         value = line.value if line.status == "scored" else None
@@ -148,7 +148,7 @@ def _build_matrix(task: str, columns: _TaskColumns, clusters: Mapping[str, str],
     for number, column in enumerate(columns.columns):
         rows = np.fromiter((places[name] for name in column), np.intp, len(column))
         values[rows, number] = np.fromiter(column.values(), np.float64, len(column))
-    benchmark = registry.of_task(task)
+    benchmark = registry.get_by_task(task)
     info = benchmark.task(task)
     return ValueMatrix(
         task=task,

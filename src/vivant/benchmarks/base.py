@@ -177,7 +177,7 @@ class Imported(Struct, frozen=True, kw_only=True):
 class DataReport(Struct, frozen=True, kw_only=True):
     """What `vivant data check` found."""
 
-    found: tuple[str, ...] = ()
+    contents: tuple[str, ...] = ()
     """What is there, a line each."""
     problems: tuple[str, ...] = ()
     """What is missing or wrong, a line each, with file and item."""

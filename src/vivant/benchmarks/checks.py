@@ -26,8 +26,10 @@ class CheckedTask(Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...]
 
 
-def check_task(benchmark: Benchmark, root: Path, task: str, wanted: str | None = None) -> CheckedTask:
-    """Load a task, phrase its questions in every style, or the wanted one, and score made-up right replies to some.
+def check_task(
+    benchmark: Benchmark, root: Path, task: str, requested_style: str | None = None
+) -> CheckedTask:
+    """Load a task, phrase its questions in every style, or the requested one, and score made-up right replies to some.
 
     Raises DataError for the first mistake in the data.
     """
@@ -36,16 +38,16 @@ def check_task(benchmark: Benchmark, root: Path, task: str, wanted: str | None =
     media = find_missing_media(benchmark, root, samples)
     if media.missing:
         problems.append(f"{task}: {media}")
-    styles = _list_styles(benchmark, task) if wanted is None else (wanted,)
+    styles = _list_styles(benchmark, task) if requested_style is None else (requested_style,)
     for style in styles:
         context = PromptContext(style=style, pool=samples, root=root)
-        asked = [sample for sample in samples if benchmark.keep(sample, style)]
-        check_stages(benchmark, asked, context)
-        shown = pick_samples(asked, SHOWN)
-        prompts = [benchmark.prompt(sample, context) for sample in shown]
+        selected = [sample for sample in samples if benchmark.keep(sample, style)]
+        check_stages(benchmark, selected, context)
+        examples = pick_samples(selected, SHOWN)
+        prompts = [benchmark.prompt(sample, context) for sample in examples]
         if style != styles[0] or benchmark.task(task).judged or benchmark.explain_unscorable(task):
             continue
-        pairs = list(zip(shown, prompts, strict=True))[:_SCORED]
+        pairs = list(zip(examples, prompts, strict=True))[:_SCORED]
         items = [make_record(sample, prompt, right=True) for sample, prompt in pairs]
         settings = ScoreSettings(
             protocol=benchmark.protocols[-1], style=style, values=dict(benchmark.settings)

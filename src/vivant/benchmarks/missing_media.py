@@ -16,11 +16,11 @@ class MissingMedia(Struct, frozen=True, kw_only=True):
     """How many of the named files are missing, and the first."""
 
     missing: int
-    named: int
+    total: int
     first: str
 
     def __str__(self) -> str:
-        return f"{self.missing} of {self.named} media files are missing, {self.first}"
+        return f"{self.missing} of {self.total} media files are missing, {self.first}"
 
 
 def find_missing_media(benchmark: Benchmark, root: Path, samples: Iterable[Sample]) -> MissingMedia:
@@ -34,7 +34,7 @@ def find_missing_media(benchmark: Benchmark, root: Path, samples: Iterable[Sampl
             if seen.add(path) and not (folder / path).is_file():
                 missing += 1
                 first = first or f"the first is {folder / path} (sample {sample.id})"
-    return MissingMedia(missing=missing, named=len(seen), first=first)
+    return MissingMedia(missing=missing, total=len(seen), first=first)
 
 
 def list_media_paths(sample: Sample) -> Iterator[str]:

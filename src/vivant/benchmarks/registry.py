@@ -57,7 +57,7 @@ class Selection(Struct, frozen=True):
     """Tasks of a group that the folder does not hold."""
 
 
-def names() -> dict[str, str]:
+def list_benchmarks() -> dict[str, str]:
     """All benchmarks by name, with where their class is: bundled, installed, and files that were run before."""
     installed = _list_installed()
     own = {name: path for name, path in list_remembered_files().items() if name not in installed}
@@ -80,7 +80,7 @@ def get(name: str, **options: Any) -> Benchmark:
     sources: Mapping[str, str] = _BUILTIN
     if name not in sources:
         suite = list_suite()
-        sources = suite if name in suite else names()
+        sources = suite if name in suite else list_benchmarks()
     if name not in sources:
         hint = "(your own questions: a path that ends in .jsonl; your own benchmark: one in .yaml or .py)"
         raise unknown_name_error("benchmark", name, sources, hint)
@@ -156,23 +156,23 @@ def has_task_option(selectors: Sequence[str], name: str) -> bool:
     )
 
 
-def choose_protocol(tasks: Iterable[str], wanted: Protocol | None = None) -> Protocol:
+def choose_protocol(tasks: Iterable[str], requested: Protocol | None = None) -> Protocol:
     """The protocol to score these tasks by: the one asked for, else the first that all of them have.
 
     Raises UsageError where a benchmark does not have the one asked for.
     """
     benchmarks = {name: get(name) for name in dict.fromkeys(split_selector(task)[0] for task in tasks)}
-    for protocol in (wanted,) if wanted else PROTOCOLS:
+    for protocol in (requested,) if requested else PROTOCOLS:
         lacking = [name for name, benchmark in benchmarks.items() if protocol not in benchmark.protocols]
         if not lacking:
             return protocol
-        if wanted:
+        if requested:
             has = " and ".join(benchmarks[lacking[0]].protocols)
-            raise UsageError(f"{lacking[0]} has no protocol '{wanted}', only {has}; leave out --protocol")
+            raise UsageError(f"{lacking[0]} has no protocol '{requested}', only {has}; leave out --protocol")
     raise UsageError(f"{', '.join(benchmarks)} have no protocol in common; look at them one at a time")
 
 
-def of_task(task: str) -> Benchmark:
+def get_by_task(task: str) -> Benchmark:
     """The benchmark that a task such as `mime/mcq` belongs to."""
     return get(task.partition("/")[0])
 
@@ -248,25 +248,25 @@ def data_root() -> Path:
     return on_this_machine(os.environ.get("VIVANT_DATA") or "data", remedy)
 
 
-def locate(benchmark: Benchmark, named: str | None = None, beside: Path | None = None) -> Path:
+def locate(benchmark: Benchmark, data: str | None = None, beside: Path | None = None) -> Path:
     """The folder with a benchmark's data.
 
     Args:
         benchmark: The benchmark.
-        named: What the user says with `--data`; `mini` is the bundled edition.
+        data: What the user says with `--data`; `mini` is the bundled edition.
         beside: The folder of a benchmark's own file, used where nothing else is.
     """
     file = getattr(benchmark, "file", None)
     if beside is None and file is not None and file.path.parent != SUITE:
         beside = file.path.parent
-    if named == "mini":
+    if data == "mini":
         bundled = mini.root(benchmark.name)
         if bundled is None:
             raise DataError(f"There is no bundled mini-edition of {benchmark.name}")
         return bundled
-    if named:
-        remedy = f"fetch it once, on every node: vivant data get {benchmark.name} --from {named}"
-        path = on_this_machine(named, remedy)
+    if data:
+        remedy = f"fetch it once, on every node: vivant data get {benchmark.name} --from {data}"
+        path = on_this_machine(data, remedy)
         if not path.exists():
             raise DataError(
                 f"Data for {benchmark.name}: {path} does not exist. {benchmark.data.help}".strip()

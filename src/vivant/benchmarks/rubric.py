@@ -51,7 +51,7 @@ class Rubric(Struct, frozen=True, kw_only=True, dict=True, omit_defaults=True):
         if name.endswith(".message"):
             PromptText(placeholders=self.materials, needs=(("question", "answer"),)).check(name, text)
 
-    def reworded(self, wording: Mapping[str, str]) -> Rubric:
+    def reword(self, wording: Mapping[str, str]) -> Rubric:
         """With a user's own texts: `judge.NAME.role`, `.scale`, and `.criteria` for the whole list.
 
         `judge.NAME.message` is the whole request instead.

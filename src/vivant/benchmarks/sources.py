@@ -94,7 +94,7 @@ def find(name: str) -> DataSource:
     known = load_sources()
     if name in known:
         return known[name]
-    if is_description(name) or name in registry.names():
+    if is_description(name) or name in registry.list_benchmarks():
         described = describe_source(registry.get(name))
         if described is not None:
             return described

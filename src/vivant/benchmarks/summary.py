@@ -1,4 +1,4 @@
-"""Scores to figures: a row for a run, or one for each group of samples; and which samples `--where` names."""
+"""Scores to figures: a row for a run, or one for each group of samples."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec import Struct, structs
 
 from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.rubric import JudgeInfo
 from vivant.benchmarks.sample_units import StoppedOrder, group_intervals
-from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.records import Record, Score
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.core.table import Row
 from vivant.core.types import Sample, Text
 
@@ -24,56 +23,6 @@ if TYPE_CHECKING:
     from vivant.metrics.intervals import Interval, Method
 
 Item = tuple[Sample, Record | None, Score]
-
-
-class Condition(Struct, frozen=True):
-    """One `--where`: a facet that must have one of these values, or none of them."""
-
-    facet: str
-    values: frozenset[str]
-    negated: bool = False
-
-
-def parse_where(conditions: Sequence[str], samples: Iterable[Sample]) -> tuple[Condition, ...]:
-    """Read `facet=value[,value]` and `facet!=value[,value]` against the facets that the samples have."""
-    if not conditions:
-        return ()
-    known = _facet_values(samples)
-    return tuple(_parse_condition(text, known) for text in conditions)
-
-
-def matches(sample: Sample, where: Sequence[Condition]) -> bool:
-    """Whether a sample fulfils all conditions; a facet that it lacks has no value."""
-    return _fulfils(sample.facets, where)
-
-
-def _fulfils(facets: Mapping[str, str], where: Sequence[Condition]) -> bool:
-    return all((facets.get(c.facet) in c.values) != c.negated for c in where)
-
-
-def restrict(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun]:
-    """The same runs with the samples that `where` names alone."""
-    if not where:
-        return list(parts)
-    conditions = parse_where(where, (sample for part in parts for sample, _, _ in part.rows))
-
-    def keep(row: Item) -> bool:
-        return matches(row[0], conditions)
-
-    return [
-        # The rows of a large run stay on disk.
-        msgspec.structs.replace(
-            part,
-            rows=part.rows.select(keep) if hasattr(part.rows, "select") else tuple(filter(keep, part.rows)),
-            stopped=part.stopped and _restrict_stopped(part.stopped, conditions),
-        )
-        for part in parts
-    ]
-
-
-def _restrict_stopped(stopped: StoppedOrder, where: Sequence[Condition]) -> StoppedOrder:
-    kept = {name: facets for name, facets in stopped.facets.items() if _fulfils(facets, where)}
-    return msgspec.structs.replace(stopped, facets=kept)
 
 
 def summarise(
@@ -91,7 +40,7 @@ def summarise(
     for sample, _, score in run.rows:
         if by:
             known.update(sample.facets)
-        value = counted_value(run, score, unparsed_value)
+        value = get_counted_value(run, score, unparsed_value)
         binary = binary and value in (None, 0.0, 1.0)
         name = tuple(sample.facets.get(facet, "") for facet in by)
         group = groups.get(name)
@@ -126,7 +75,7 @@ def _anytime_intervals(
     values = (
         (tuple(sample.facets.get(facet, "") for facet in by), sample.id, value)
         for sample, _, score in run.rows
-        if (value := counted_value(run, score, benchmark.unparsed_value)) is not None
+        if (value := get_counted_value(run, score, benchmark.unparsed_value)) is not None
     )
     members: dict[tuple[str, ...], list[str]] = {}
     for name, facets in run.stopped.facets.items():
@@ -143,7 +92,7 @@ def sum_units(
     sums = [[0.0, 0.0] for _ in range(stopped.complete)]
     for sample, score in rows:
         number = places.get(sample.id)
-        value = counted_value(part, score, benchmark.unparsed_value)
+        value = get_counted_value(part, score, benchmark.unparsed_value)
         if number is not None and value is not None:
             sums[number][0] += value
             sums[number][1] += 1
@@ -203,7 +152,7 @@ def group_rows(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[
 
 def is_binary(run: ScoredRun, unparsed_value: float | None) -> bool:
     """Whether every value of a run is right or wrong."""
-    values = (counted_value(run, score, unparsed_value) for _, _, score in run.rows)
+    values = (get_counted_value(run, score, unparsed_value) for _, _, score in run.rows)
     return all(value in (0.0, 1.0) for value in values if value is not None)
 
 
@@ -227,12 +176,14 @@ def answer_identity(sample: Sample) -> Hashable:
     return " ".join(part.text for part in sample.question if isinstance(part, Text))
 
 
-def published_row(figure: Published, n: int = 0) -> Row:
+def make_published_row(figure: Published, n: int = 0) -> Row:
     """A figure from a paper as a row, marked with its source; `n` where the paper states it."""
-    return Row(run="published", benchmark=figure.task.partition("/")[0], n=n, **shared_fields(figure, Row))
+    return Row(
+        run="published", benchmark=figure.task.partition("/")[0], n=n, **copy_shared_fields(figure, Row)
+    )
 
 
-def natural(text: str) -> list[tuple[int, int, str]]:
+def natural_sort_key(text: str) -> list[tuple[int, int, str]]:
     """A sorting key under which 90 comes before 180."""
     parts = re.findall(r"\d{1,18}|\D+", text)
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts]
@@ -245,7 +196,7 @@ def order_levels(benchmark: Benchmark, facet: str, values: Iterable[str]) -> lis
 
 def _level_key(benchmark: Benchmark, facet: str, value: str) -> tuple[int, int, list[tuple[int, int, str]]]:
     levels = benchmark.levels.get(facet, ())
-    return (0, levels.index(value), []) if value in levels else (1, 0, natural(value))
+    return (0, levels.index(value), []) if value in levels else (1, 0, natural_sort_key(value))
 
 
 def _row(
@@ -254,7 +205,7 @@ def _row(
     task = benchmark.task(run.task)
     value = math.fsum(group.values) / len(group.values) if group.values else None
     interval = interval and _clip_interval(interval, group.values)
-    scaled = interval.scaled(task.scale) if interval else None
+    scaled = interval.scale(task.scale) if interval else None
     chance = group.chance
     return Row(
         run=run.run,
@@ -300,7 +251,7 @@ def _both(interval: Interval | None, chance: float | None, scale: float) -> tupl
     return None if low is None or high is None else (low, high)
 
 
-def counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
+def get_counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
     """What a score adds to a mean; None where it stays out of it."""
     if score.status in ("truncated", "missing", "excluded"):
         return None
@@ -331,7 +282,7 @@ def group_by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleSco
     unparsed_value = benchmark.unparsed_value
     samples: dict[str, tuple[Sample, list[float], list[Score]]] = {}
     for sample, _, score in run.rows:
-        value = counted_value(run, score, unparsed_value)
+        value = get_counted_value(run, score, unparsed_value)
         if value is not None:
             _, values, scores = samples.setdefault(sample.id, (sample, [], []))
             values.append(value)
@@ -339,29 +290,6 @@ def group_by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleSco
     return {
         name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in samples.items()
     }
-
-
-def _facet_values(samples: Iterable[Sample]) -> dict[str, set[str]]:
-    known: dict[str, set[str]] = {}
-    for sample in samples:
-        for facet, value in sample.facets.items():
-            known.setdefault(facet, set()).add(value)
-    return known
-
-
-def _parse_condition(text: str, known: dict[str, set[str]]) -> Condition:
-    match = re.fullmatch(r"\s*([^=!]+?)\s*(!?=)\s*(.*?)\s*", text, re.DOTALL)
-    if not match or not match[3]:
-        raise UsageError(f"'{text}' is no condition; write --where facet=value or facet!=value")
-    facet, sign, written = match.groups()
-    if facet not in known:
-        raise unknown_name_error("facet", facet, known)
-    # A value may itself hold commas.
-    values = [written] if written in known[facet] else [value.strip() for value in written.split(",")]
-    for value in values:
-        if value not in known[facet]:
-            raise unknown_name_error(facet, value, known[facet])
-    return Condition(facet, frozenset(values), sign == "!=")
 
 
 def judge_notes(parts: Sequence[ScoredRun]) -> list[str]:

@@ -68,13 +68,13 @@ class TaskOptionValues(Struct, frozen=True, kw_only=True):
     """What `PromptContext.limits` gets."""
 
 
-def parse_values(options: Iterable[TaskOption], values: Mapping[str, Any], what: str) -> TaskOptionValues:
+def parse_values(options: Iterable[TaskOption], values: Mapping[str, Any], label: str) -> TaskOptionValues:
     """Check names and convert values.
 
     Args:
         options: Every option declared, by all benchmarks concerned.
         values: Texts or Python values by name.
-        what: What an error message calls such an option: `milebench option`.
+        label: What an error message calls such an option: `milebench option`.
     """
     declared = {option.name: option for option in options}
     variant: dict[str, Any] = {}
@@ -82,7 +82,7 @@ def parse_values(options: Iterable[TaskOption], values: Mapping[str, Any], what:
     for name, value in values.items():
         option = declared.get(name.replace("_", "-"))
         if option is None:
-            raise unknown_name_error(what, name, declared)
+            raise unknown_name_error(label, name, declared)
         converted = option.convert(value)
         if converted != option.default:
             (limits if option.limit else variant)[option.key] = converted

@@ -325,7 +325,7 @@ def _make_results(part: ScoredRun, created: str, writer: _SampleWriter) -> dict[
 
 
 def _list_metrics(part: ScoredRun) -> dict[str, Any]:
-    benchmark = registry.of_task(part.task)
+    benchmark = registry.get_by_task(part.task)
     row = summarise(part, benchmark)[0]
     scale = benchmark.task(part.task).scale
     figures = {"mean": row.value}

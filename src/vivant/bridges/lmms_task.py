@@ -188,31 +188,31 @@ class LmmsTask:
         return result
 
     @contextmanager
-    def _guard(self, what: str) -> Iterator[None]:
+    def _guard(self, label: str) -> Iterator[None]:
         try:
             yield
         except VivantError:
             raise
         except SystemExit as error:
-            raise DataError(f"lmms:{self.name} {what}: {_shorten(error)}") from error
+            raise DataError(f"lmms:{self.name} {label}: {_shorten(error)}") from error
         except ModuleNotFoundError as error:
             raise UsageError(f"lmms:{self.name} needs the package '{error.name}'; install it") from error
         except KeyError as error:
             key = str(error.args[0]) if error.args else ""
             if VARIABLE.fullmatch(key):
                 raise UsageError(f"lmms:{self.name} needs the environment variable {key}; set it") from error
-            raise DataError(f"lmms:{self.name} {what}: there is no {key!r}") from error
+            raise DataError(f"lmms:{self.name} {label}: there is no {key!r}") from error
         except Exception as error:
-            raise self._explain(error, what) from error
+            raise self._explain(error, label) from error
 
-    def _explain(self, error: Exception, what: str) -> VivantError:
+    def _explain(self, error: Exception, label: str) -> VivantError:
         kind = type(error).__name__
         if "Offline" in kind or "offline" in str(error).lower() or "couldn't find" in str(error).lower():
             return DataError(
                 f"lmms:{self.name}: the dataset {self.source.entry.dataset} is not on this machine. Name a copy with "
                 "--data PATH, or let it be downloaded with --task-option download=true"
             )
-        return DataError(f"lmms:{self.name} {what}: {kind}: {_shorten(error)}")
+        return DataError(f"lmms:{self.name} {label}: {kind}: {_shorten(error)}")
 
 
 def _shorten(error: BaseException) -> str:

@@ -12,7 +12,7 @@ from vivant.benchmarks.declarative.draft_files import choose_media, choose_table
 from vivant.benchmarks.declarative.spec import BenchmarkSpec
 from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.plugin_files import is_description
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.progress import log_progress
 from vivant.core.yaml_files import list_field_errors, write_text
@@ -36,7 +36,7 @@ def draft_from_data(data: Path, path: Path | None) -> None:
     target = path or Path(f"{make_name(data.stem)}.yaml")
     _write(target, [folder / name for name in tables], make_pattern(tables[0]), beside)
     inside = target.resolve().parent == folder.resolve()
-    say(f"Next: vivant benchmarks check ./{target}" + ("" if inside else f" --data {folder}"))
+    print_message(f"Next: vivant benchmarks check ./{target}" + ("" if inside else f" --data {folder}"))
 
 
 def draft_from_hub(identity: str, path: Path | None, file: str) -> None:
@@ -49,16 +49,18 @@ def draft_from_hub(identity: str, path: Path | None, file: str) -> None:
     target = path or Path(f"{name}.yaml")
     _check_target(target)
     sample = fetch_sample(identity, registry.data_root() / name, file, log_progress())
-    say(f"Looked at {sample.file}")
+    print_message(f"Looked at {sample.file}")
     others = [pattern for pattern in sample.tables if pattern != sample.pattern]
     if others:
-        say(
+        print_message(
             f"Other data files: {', '.join(others[:8])}"
             + (" …" if len(others) > 8 else "")
             + " (--file PATTERN)"
         )
     _write(target, [sample.file], sample.pattern, sample.names, identity)
-    say(f"Next: read it over, then vivant data get ./{target} and vivant benchmarks check ./{target}")
+    print_message(
+        f"Next: read it over, then vivant data get ./{target} and vivant benchmarks check ./{target}"
+    )
 
 
 def _check_target(path: Path) -> None:
@@ -72,9 +74,9 @@ def _write(path: Path, files: list[Path], pattern: str, media: Sequence[str], hu
     _check_target(path)
     text, doubts = draft_description(make_name(path.stem), files, pattern, media, hub)
     write_text(path, text)
-    say(f"Written: {path}")
+    print_message(f"Written: {path}")
     for doubt in doubts:
-        say(f"Look at this: {doubt}")
+        print_message(f"Look at this: {doubt}")
 
 
 def check_benchmarks(options: RunOptions) -> bool:
@@ -91,7 +93,7 @@ def check_benchmarks(options: RunOptions) -> bool:
     short = ", ".join(name.rpartition("/")[2] for name in options.selectors)
     verb = "is" if len(options.selectors) == 1 else "are"
     command = " ".join(("vivant run", *options.selectors, *_repeat_arguments(options), "--model random"))
-    say(f"{short} {verb} fine. Next: {command}" if well else "See the lines above.")
+    print_message(f"{short} {verb} fine. Next: {command}" if well else "See the lines above.")
     return well
 
 
@@ -114,7 +116,7 @@ def _check_selection(selection: registry.Selection, style: str | None) -> bool:
     edition = find_edition(benchmark, root)
     size = compare_size(benchmark.name, edition, pools) if edition is not None else None
     if size is not None:
-        say(size.line)
+        print_message(size.line)
     return well
 
 

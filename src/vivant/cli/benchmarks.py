@@ -14,7 +14,7 @@ from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.plugin_files import is_description
 from vivant.benchmarks.task_options import TaskOption
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.table import Table
@@ -34,11 +34,13 @@ def benchmarks(ctx: typer.Context) -> None:
         vivant benchmarks show mime
     """
     if ctx.invoked_subcommand is None:
-        body = tuple(_line(name) for name in registry.names())
+        body = tuple(_line(name) for name in registry.list_benchmarks())
         columns = ("name", "title", "styles", "mini", "what it asks")
         optional = ("styles", "mini", "what it asks")
         print_table(Table(title="Benchmarks", columns=columns, body=body, optional=optional))
-        say("One in full: vivant benchmarks show NAME    one of your own: vivant benchmarks new --help")
+        print_message(
+            "One in full: vivant benchmarks show NAME    one of your own: vivant benchmarks new --help"
+        )
 
 
 @app.command("show")
@@ -95,7 +97,9 @@ def new(
         from vivant.benchmarks.template import write_template
 
         write_template(path)
-        say(f"Written. Describe your data in load(), then: vivant run ./{path} --data FOLDER --model random")
+        print_message(
+            f"Written. Describe your data in load(), then: vivant run ./{path} --data FOLDER --model random"
+        )
 
 
 @app.command()

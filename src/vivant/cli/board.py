@@ -10,7 +10,7 @@ from typer import Argument, Exit, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp, PanelGroup
-from vivant.cli.output import parse_protocol, print_table, say
+from vivant.cli.output import parse_protocol, print_message, print_table
 from vivant.core.errors import UsageError
 from vivant.core.table import Table
 from vivant.core.yaml_files import read_yaml
@@ -20,7 +20,7 @@ from vivant.reporting.board.folder import check_folder
 from vivant.reporting.board.site import write_board
 from vivant.reporting.board.submission import Submission, Weights, write_submission
 from vivant.reporting.board.template import write_repository
-from vivant.runs.run import common_protocol, load_run
+from vivant.runs.run import choose_common_protocol, load_run
 
 
 class _BoardGroup(PanelGroup):
@@ -77,9 +77,11 @@ def build(
     sources, refused = gather_sources(runs, parse_protocol(protocol), config)
     page = write_board(sources, out, config, include_logs=logs, refused=refused)
     for line in refused:
-        say(f"Refused: {line}")
+        print_message(f"Refused: {line}")
     noun = "submission" if len(sources) == 1 else "submissions"
-    say(f"Written to {page} ({len(sources)} {noun}). Open it in any browser, or copy {out} to a web server.")
+    print_message(
+        f"Written to {page} ({len(sources)} {noun}). Open it in any browser, or copy {out} to a web server."
+    )
 
 
 @app.command("submit")
@@ -109,13 +111,15 @@ def submit(
     loaded = load_run(run)
     statement = Submission(
         name=name or loaded.model,
-        protocol=common_protocol([loaded], parse_protocol(protocol)),
+        protocol=choose_common_protocol([loaded], parse_protocol(protocol)),
         contributor=by,
         link=link,
         weights=_parse_weights(weights),
     )
     write_submission(loaded, out, statement, include_log=not digest_only)
-    say(f"Written to {out}. Check it: vivant board check {out}" + (f" --run {run}" if digest_only else ""))
+    print_message(
+        f"Written to {out}. Check it: vivant board check {out}" + (f" --run {run}" if digest_only else "")
+    )
 
 
 @app.command("check")
@@ -140,8 +144,8 @@ def check(
     result = check_submission(submission, run, _parse_data(data or []), config.check_edition, config.names)
     if not result.passed:
         for problem in result.problems:
-            say(f"{submission.name}: {problem}")
-        say("Refused.")
+            print_message(f"{submission.name}: {problem}")
+        print_message("Refused.")
         raise Exit(1)
     print_table(
         Table(
@@ -161,7 +165,7 @@ def check(
             notes=result.notes,
         )
     )
-    say("Accepted: every score was recomputed from the log, and agrees.")
+    print_message("Accepted: every score was recomputed from the log, and agrees.")
 
 
 @app.command("new")
@@ -176,7 +180,7 @@ def new(
         vivant board new my-board --title "Mimed actions"
     """
     for file in write_repository(folder, title):
-        say(f"Written: {file}")
+        print_message(f"Written: {file}")
 
 
 def _read_config(file: Path | None) -> BoardConfig:

@@ -10,7 +10,7 @@ from typer import Option
 from vivant.cli.build_mime import app as mime_app
 from vivant.cli.build_mimic import app as mimic_app
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 
@@ -74,7 +74,9 @@ def needles(
         per_cell=per_cell,
         seed=seed,
     )
-    say(f"Written to {folder}. Run it: vivant run milebench/{folder.name} --data {out} --model NAME")
+    print_message(
+        f"Written to {folder}. Run it: vivant run milebench/{folder.name} --data {out} --model NAME"
+    )
 
 
 def _numbers(entries: list[str] | None, flag: str) -> list[int] | None:

@@ -11,7 +11,7 @@ from typer import Argument, Option
 from vivant.cli import options as o
 from vivant.cli.build_mime_data import app as data_app
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
 
@@ -103,18 +103,18 @@ def render(
     try:
         outcome = run_jobs(edition, root, out, render_executor, log_progress())
     except KeyboardInterrupt:
-        say(f"Stopped; the videos in {out} are whole. Run the same command to go on.")
+        print_message(f"Stopped; the videos in {out} are whole. Run the same command to go on.")
         raise typer.Exit(130) from None
     for failure in outcome.failed[:20]:
-        say(f"not made: {failure.error}")
+        print_message(f"not made: {failure.error}")
     if outcome.metadata is None:
         raise UsageError(
             f"{len(outcome.failed)} of {outcome.total} videos could not be made; mend what is named above and "
             "run the same command again"
         )
     existing = f", {outcome.kept} were there" if outcome.kept else ""
-    say(f"{outcome.made} videos made{existing}: {out}. Check them: vivant build mime check {out}")
-    say(f"Run it: vivant run mime --data {out} --model random")
+    print_message(f"{outcome.made} videos made{existing}: {out}. Check them: vivant build mime check {out}")
+    print_message(f"Run it: vivant run mime --data {out} --model random")
 
 
 @app.command()
@@ -136,7 +136,7 @@ def check(
         print(line)
     if report.lines:
         raise UsageError(f"{len(report.lines)} faults in {folder}; `vivant build mime render` mends videos")
-    say(f"{report.videos} videos, {report.frames:,} frames: all as planned.")
+    print_message(f"{report.videos} videos, {report.frames:,} frames: all as planned.")
 
 
 @app.command()
@@ -157,7 +157,7 @@ def sheet(
     """
     from vivant.build.mime.contact_sheet import draw_sheet
 
-    say(f"Written to {draw_sheet(folder, out, action=action, variant=variant, frames=frames)}")
+    print_message(f"Written to {draw_sheet(folder, out, action=action, variant=variant, frames=frames)}")
 
 
 @app.command(name="try")
@@ -195,8 +195,8 @@ def try_clips(
     variant_name = naming.choose_variant(folder, variant)
     new = naming.make_naming_study(folder, out, variant_name, people=people)
     if new is not None:
-        say(f"A blind study of {new.items} clips ({variant_name}) is in {out / naming.STUDY}.")
-        say(f"Let people name them: vivant study serve {out / naming.STUDY}")
+        print_message(f"A blind study of {new.items} clips ({variant_name}) is in {out / naming.STUDY}.")
+        print_message(f"Let people name them: vivant study serve {out / naming.STUDY}")
     for name in model or []:
         target = naming.name_model_folder(out, name)
         evaluate(
@@ -210,16 +210,16 @@ def try_clips(
     result = naming.count_names(folder, out, least=least)
     if not result.actions:
         for note in result.notes:
-            say(f"Note: {note}.")
+            print_message(f"Note: {note}.")
         return
     write_tables([naming.build_naming_table(result)], form, None)
     for source in dict.fromkeys(entry.source for entry in result.doubtful):
         names = sorted(entry.action for entry in result.doubtful if entry.source == source)
-        say(
+        print_message(
             f"By {source}, fewer than {least:.0%} name {len(names)}: {', '.join(names)}. Improve or drop them."
         )
     if not result.doubtful:
-        say(f"At least {least:.0%} name each action.")
+        print_message(f"At least {least:.0%} name each action.")
 
 
 @app.command(name="setup-blender")
@@ -234,7 +234,7 @@ def setup_blender(
     """
     from vivant.build.mime.blender.install import install
 
-    say(install(again=again))
+    print_message(install(again=again))
 
 
 @app.command()
@@ -249,7 +249,7 @@ def mini(out: Out, workers: Workers = None) -> None:
     from vivant.build.mime.jobs import count_workers
 
     build(MINI, out, log_progress(), workers=workers or count_workers())
-    say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
+    print_message(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 
 def _plan(file: Path, preset: str | None, renderer: str | None) -> tuple[Specification, Path]:

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
@@ -56,7 +56,7 @@ def motions(
         seed=seed,
         progress=log_progress(),
     )
-    say(f"{len(files)} motions and {TABLE} written to {out}")
+    print_message(f"{len(files)} motions and {TABLE} written to {out}")
 
 
 @app.command()
@@ -151,12 +151,12 @@ def clean(
 
     def report(lines: list[str]) -> None:
         for line in lines:
-            say(line)
+            print_message(line)
 
     one = source.is_dir() or out.suffix == ".bvh" or animation is not None or len(list_animations(source)) < 2
     if one and (not source.is_dir() or holds_openpose(source)):
         report(clean_one(source, out).lines())
-        say(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
+        print_message(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
         return
     from vivant.build.mime.bad_frames import format_count
     from vivant.build.mime.recording_folder import clean_folder
@@ -167,10 +167,12 @@ def clean(
         names = ", ".join(file.name for file in outcome.others[:6]) + (
             " …" if len(outcome.others) > 6 else ""
         )
-        say(f"passed over, since it holds no motion: {names} ({format_count(len(outcome.others), 'file')})")
+        print_message(
+            f"passed over, since it holds no motion: {names} ({format_count(len(outcome.others), 'file')})"
+        )
     total = len(outcome.cleaned) + len(outcome.refused)
     look = "; look at the pictures beside them" if sheet and outcome.cleaned else ""
-    say(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{look}")
+    print_message(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{look}")
     if outcome.refused:
         raise UsageError(f"{len(outcome.refused)} of {total} recordings were refused, for the reasons above")
 
@@ -235,10 +237,12 @@ def consolidate(
     outcome = work.consolidate(reading, merges, agree=agree, of=of, source=str(confirm or "The merges"))
     files = work.write_consolidation(outcome, out, confirmed=confirm)
     print_table(work.report(outcome))
-    say(f"Written: {', '.join(map(str, files))}")
+    print_message(f"Written: {', '.join(map(str, files))}")
     if outcome.undecided:
         file = confirm or out / work.MERGES
-        say(f"{outcome.undecided} proposed merges await a person: decide in {file}, then --confirm {file}")
+        print_message(
+            f"{outcome.undecided} proposed merges await a person: decide in {file}, then --confirm {file}"
+        )
 
 
 def _ask_merge(merge: Merge) -> bool | None:
@@ -295,7 +299,7 @@ def backgrounds(
     write_tables([align.review(spec, choices)], form, None)
     if out is not None:
         files = align.write_review(spec, choices, out, root, log_progress())
-        say(
+        print_message(
             f"Written: {', '.join(map(str, files))}. Render it: vivant build mime render {files[1]} --out DIR"
         )
 
@@ -351,8 +355,8 @@ def dataset(
             progress=log_progress(),
         )
         sizes = ", ".join(f"{name} {width}×{height}" for name, (width, height) in result.editions.items())
-        say(f"{result.videos} videos of {len(result.splits)} actions in {target}: {sizes}")
-        say(
+        print_message(f"{result.videos} videos of {len(result.splits)} actions in {target}: {sizes}")
+        print_message(
             f"Run it: vivant run mime --data {target / list(result.editions)[-1]} --where split=test --model random"
         )
     if not to:
@@ -360,10 +364,10 @@ def dataset(
     from vivant.build.mime.push import prepare_push, push
 
     ready = prepare_push(target, to, private=not public)
-    say(ready.line())
+    print_message(ready.line())
     if sys.stdin.isatty() and sys.stderr.isatty() and not yes and not typer.confirm("Go on?", err=True):
         raise typer.Exit(1)
-    say(f"Pushed: {push(ready)}")
+    print_message(f"Pushed: {push(ready)}")
 
 
 @app.command()
@@ -386,4 +390,4 @@ def gallery(
 
     clips = make_gallery(out, page, log_progress(), looks=looks)
     size = sum((out / clip.file).stat().st_size for clip in clips)
-    say(f"{len(clips)} clips, {size / 1e6:.1f} MB, in {out}")
+    print_message(f"{len(clips)} clips, {size / 1e6:.1f} MB, in {out}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.core.progress import ProgressCallback, log_progress
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run_step(run: Callable[[PipelineSettings, ProgressCallback], BuildStep], con
     settings = read_settings(config)
     with bar() as progress:
         step = run(settings, progress)
-    tell(step)
+    print_step(step)
 
 
 @contextlib.contextmanager
@@ -79,7 +79,9 @@ def bar() -> Iterator[ProgressCallback]:
         yield update
 
 
-def tell(step: BuildStep) -> None:
+def print_step(step: BuildStep) -> None:
     """The table of a step that has ended, and whether there was anything to do."""
     print_table(step.record.table())
-    say(f"{step.name}: nothing has changed, kept {step.folder}" if step.kept else f"Written to {step.folder}")
+    print_message(
+        f"{step.name}: nothing has changed, kept {step.folder}" if step.kept else f"Written to {step.folder}"
+    )

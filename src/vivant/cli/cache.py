@@ -9,7 +9,7 @@ import typer
 from typer import Option
 
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.core.disk_space import format_size
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
@@ -60,7 +60,7 @@ def cache(ctx: typer.Context) -> None:
     print_table(
         Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=tuple(body))
     )
-    say("vivant cache trim --older-than 30d makes room. VIVANT_CACHE is the cache root.")
+    print_message("vivant cache trim --older-than 30d makes room. VIVANT_CACHE is the cache root.")
 
 
 @app.command()
@@ -87,9 +87,9 @@ def trim(
     root = cache_root()
     if only in (None, "media"):
         trimmed = trim_media(root, seconds)
-        say(f"media: {trimmed.media} entries removed, {format_size(trimmed.bytes)}")
+        print_message(f"media: {trimmed.media} entries removed, {format_size(trimmed.bytes)}")
     if only in (None, "replies"):
-        say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
+        print_message(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 
 
 def _measure_folder(folder: Path) -> tuple[int, str]:

@@ -11,7 +11,7 @@ from vivant.analysis.comparison import compare as compare_runs
 from vivant.analysis.comparison_table import build_comparison_table, write_flips
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say, write_tables
+from vivant.cli.output import parse_protocol, print_message, write_tables
 from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core.errors import UsageError
 
@@ -76,4 +76,4 @@ def compare(
     write_tables([build_comparison_table(comparison)], form, out)
     if flips is not None:
         count = write_flips(comparison, flips)
-        say(f"{count} samples that flipped: {flips}")
+        print_message(f"{count} samples that flipped: {flips}")

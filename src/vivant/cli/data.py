@@ -13,7 +13,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.sources import DataSource, find, load_sources, resolve_folder
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.core.progress import log_progress
@@ -59,7 +59,7 @@ def list_(
     body = []
     by_name = load_sources()
     for name in dict.fromkeys(
-        [*(n for n in registry.names() if n not in registry.FILE_BENCHMARKS), *by_name]
+        [*(n for n in registry.list_benchmarks() if n not in registry.FILE_BENCHMARKS), *by_name]
     ):
         source = by_name.get(name)
         folder = resolve_folder(name, source) if source is not None else registry.data_root() / name
@@ -76,7 +76,7 @@ def list_(
     columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
     optional = ("from", "gated", "licence", "in full")
     print_table(Table(title="Data", columns=columns, body=tuple(body), optional=optional))
-    say(
+    print_message(
         "vivant data get NAME fetches; vivant benchmarks show NAME says what each reads. VIVANT_DATA is the data root."
     )
 
@@ -90,7 +90,7 @@ def _facts(name: str, source: DataSource | None, folder: Path, ask_hub: bool) ->
         try:
             listing = list_hub_files(name, source, record=read_source_record(folder, name))
         except DataError as error:
-            say(f"{name}: {error}")
+            print_message(f"{name}: {error}")
             return "not known", "not known", "not known", origin
         licences = "; ".join(dict.fromkeys(listing.licences.values()))
         return format_size(listing.size), licences, "yes" if listing.gated else "no", origin
@@ -184,12 +184,14 @@ def _refetch(
     folder = registry.data_root() / name
     if dry_run:
         header, videos, items = read_ids(ids)
-        say(f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {folder}")
+        print_message(
+            f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {folder}"
+        )
         return
     request = DownloadRequest(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
     for reason, number in sorted(refetch(ids, folder, request).items()):
-        say(f"left out, {reason}: {number}")
-    say(f"Next: vivant data check {name}")
+        print_message(f"left out, {reason}: {number}")
+    print_message(f"Next: vivant data check {name}")
 
 
 def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
@@ -202,7 +204,9 @@ def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
         return
     if source is not None and not link:
         unpack_archives(source, folder, log_progress())
-    say(f"There: {folder}" if source is not None and source.folder else f"Next: vivant data check {name}")
+    print_message(
+        f"There: {folder}" if source is not None and source.folder else f"Next: vivant data check {name}"
+    )
 
 
 def _fetch(name: str, revision: str | None, dry_run: bool, mirror: str | None = None) -> None:
@@ -217,7 +221,7 @@ def _fetch(name: str, revision: str | None, dry_run: bool, mirror: str | None = 
     listing = list_hub_files(name, source, revision, read_source_record(folder, name))
     todo = find_missing(listing, folder)
     for repo in source.repos:
-        say(
+        print_message(
             f"{repo.page} at {listing.revisions[repo.id][:12]}, licence {listing.licences[repo.id]}"
             + (", gated" if listing.gated else "")
         )
@@ -227,7 +231,7 @@ def _fetch(name: str, revision: str | None, dry_run: bool, mirror: str | None = 
         else []
     )
     there += [f"{format_size(todo.arrived)} arrived before"] if todo.arrived else []
-    say(
+    print_message(
         f"{len(todo.missing)} of {len(listing.files)} files to fetch, {format_size(todo.size)} of "
         f"{format_size(listing.size)} → {folder}" + (f" ({', '.join(there)})" if there else "")
     )
@@ -235,9 +239,9 @@ def _fetch(name: str, revision: str | None, dry_run: bool, mirror: str | None = 
         return
     fetch_files(listing, todo, log_progress())
     unpack_archives(source, folder, log_progress())
-    say(f"All files are there and whole: {folder}")
+    print_message(f"All files are there and whole: {folder}")
     if source.then:
-        say(f"Next: {source.then}")
+        print_message(f"Next: {source.then}")
 
 
 @app.command()
@@ -256,13 +260,13 @@ def check(
     from vivant.engine.data_check import check_data
 
     report = check_data(name, path, log_progress())
-    for line in report.found:
-        say(line)
+    for line in report.contents:
+        print_message(line)
     for problem in report.problems:
         print(problem)
     for warning in report.warnings:
-        say(f"Warning: {warning}")
+        print_message(f"Warning: {warning}")
     if report.problems:
-        say(f"{len(report.problems)} problem(s).")
+        print_message(f"{len(report.problems)} problem(s).")
         raise typer.Exit(1)
-    say("No file is broken, but see the warning." if report.warnings else "No problems.")
+    print_message("No file is broken, but see the warning." if report.warnings else "No problems.")

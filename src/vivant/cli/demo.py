@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from typer import Option
 
 from vivant.cli.help import CommandApp
-from vivant.cli.output import logger, print_table, say
+from vivant.cli.output import logger, print_message, print_table
 from vivant.engine.options import RunOptions
 from vivant.engine.run_execution import open_progress, run_plan
 from vivant.engine.run_planning import PlannedRun, plan_run
@@ -72,9 +72,9 @@ def demo(
     runs = {contestant.model: Run(out / contestant.folder) for contestant in CONTESTANTS}
     print_table(build_demo_table(runs, {contestant.model: contestant.sees for contestant in CONTESTANTS}))
     report = write_report([run.dir.path for run in runs.values()], out / "report.html")
-    say(f"\n{textwrap.fill(_MEANING, 80)}\n\nReport: {report} (open it in a browser)\n\nNext:")
+    print_message(f"\n{textwrap.fill(_MEANING, 80)}\n\nReport: {report} (open it in a browser)\n\nNext:")
     for line in list_next_commands(out, find_program(), find_local_models()):
-        say(line)
+        print_message(line)
 
 
 def _plan(contestant: Contestant, out: Path) -> tuple[RunOptions, PlannedRun]:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say
+from vivant.cli.output import parse_protocol, print_message
 from vivant.cli.parsing import parse_pairs
 
 app = CommandApp()
@@ -37,4 +37,4 @@ def export(
     """
     values = parse_pairs(settings, "--set")
     for path in api.export(run, kind, out, protocol=parse_protocol(protocol), values=values):
-        say(f"Written: {path}")
+        print_message(f"Written: {path}")

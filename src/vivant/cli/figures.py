@@ -10,7 +10,7 @@ from typer import Option
 from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say
+from vivant.cli.output import parse_protocol, print_message
 
 app = CommandApp()
 
@@ -39,6 +39,6 @@ def figures(
         runs, out, form=form, protocol=parse_protocol(protocol), width=width, font_size=font_size, latex=latex
     )
     for path in files:
-        say(f"Drawn: {path}")
+        print_message(f"Drawn: {path}")
     if not files:
-        say("Nothing to draw: these benchmarks name no figure, and no tokens were reported.")
+        print_message("Nothing to draw: these benchmarks name no figure, and no tokens were reported.")

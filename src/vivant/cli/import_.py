@@ -10,7 +10,7 @@ from typer import Argument, Option
 from vivant.bridges.formats import IMPORTS, import_results
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_run, say
+from vivant.cli.output import print_message, print_run
 from vivant.cli.parsing import parse_pairs
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.importing import import_folder, import_predictions
@@ -112,5 +112,5 @@ def _import_results(
 
 def _report(run: Run, protocol: str | None) -> None:
     for note in run.manifest.notes:
-        say(f"Note: {note}")
+        print_message(f"Note: {note}")
     print_run(run.dir.path, protocol)

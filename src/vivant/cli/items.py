@@ -9,7 +9,7 @@ from typer import Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say, write_tables
+from vivant.cli.output import parse_protocol, print_message, write_tables
 from vivant.cli.parsing import split_values
 
 app = CommandApp()
@@ -61,15 +61,19 @@ def items(
     result = analyse(runs, split_values(kind), where or (), protocol=parse_protocol(protocol))
     write_tables(result.tables(limit), form, out)
     if jsonl is not None:
-        say(f"{result.write(jsonl)} items → {jsonl}")
+        print_message(f"{result.write(jsonl)} items → {jsonl}")
     if figure is not None:
         result.draw(figure)
-        say(f"Drawn: {figure}")
+        print_message(f"Drawn: {figure}")
     if study is not None:
         from vivant.study.item_study import write_item_study
 
         written = write_item_study(result.analyses, study, result.kinds, judgements)
         for note in written.notes:
-            say(f"Note: {note}")
-        say(f"{written.items} items, {judgements} judgements each: {written.places} participants → {study}")
-        say(f"Next: vivant study check {study}; vivant study serve {study}; vivant study export {study}")
+            print_message(f"Note: {note}")
+        print_message(
+            f"{written.items} items, {judgements} judgements each: {written.places} participants → {study}"
+        )
+        print_message(
+            f"Next: vivant study check {study}; vivant study serve {study}; vivant study export {study}"
+        )

@@ -10,7 +10,7 @@ from typer import Option
 from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say, write_tables
+from vivant.cli.output import parse_protocol, print_message, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 
@@ -19,7 +19,9 @@ app = CommandApp(no_args_is_help=True)
 
 @app.callback()
 def judge() -> None:
-    """Judges and people: which judgements by people are worth asking for.
+    """Plan which judgements by people to ask for next; `plan` is the only command.
+
+    To let a judge score a run: `vivant score RUN --judge NAME`. To compare a judge with people: `vivant judge-check`.
 
     Example:
 
@@ -108,12 +110,12 @@ def plan(
     )
     write_tables(planned.tables(), form, None)
     if study is None:
-        say("Add --study DIR to write a study of these answers.")
+        print_message("Add --study DIR to write a study of these answers.")
         return
     result = write_planned_study(planned, study, judgements)
     for note in result.notes:
-        say(f"Note: {note}")
-    say(result.says)
-    say(f"Next: vivant study check {study}; vivant study serve {study}")
+        print_message(f"Note: {note}")
+    print_message(result.says)
+    print_message(f"Next: vivant study check {study}; vivant study serve {study}")
     sources = " ".join(f"--corrected-by {source}" for source in [*(people or ()), study])
-    say(f"Then: vivant table {'' if packs else ' '.join(map(str, runs)) + ' '}{sources}")
+    print_message(f"Then: vivant table {'' if packs else ' '.join(map(str, runs)) + ' '}{sources}")

@@ -21,7 +21,7 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
 from vivant.reporting.judges import build_judge_tables
-from vivant.runs.run import Run, common_protocol, load_runs
+from vivant.runs.run import Run, choose_common_protocol, load_runs
 
 app = CommandApp()
 
@@ -69,7 +69,7 @@ def judge_check(
         raise UsageError(f"--low {low:g} must be below --high {high:g}")
     loaded = load_runs(runs)
     scores = structs.replace(read_human_scores(human, low, high), scale=scale)
-    chosen_protocol = common_protocol(loaded, parse_protocol(protocol))
+    chosen_protocol = choose_common_protocol(loaded, parse_protocol(protocol))
     tables = [_compare_pairs(loaded, judges, chosen_protocol)] if pairs else []
     tables = build_judge_tables(scores, loaded, chosen_protocol, by) + tables
     write_tables(tables, form, None)

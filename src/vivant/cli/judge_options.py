@@ -12,7 +12,7 @@ import typer
 from vivant.benchmarks import registry
 from vivant.benchmarks.wording import check_judge_prompts
 from vivant.cli.option_parameters import add_parameters, list_flags, make_parameter, parse_value
-from vivant.cli.output import parse_protocol, say
+from vivant.cli.output import parse_protocol, print_message
 from vivant.core.errors import UsageError
 from vivant.engine.option_parsing import load_prompts
 from vivant.engine.options import RunOptions
@@ -49,7 +49,7 @@ def apply_run_options(options: RunOptions, judges: Sequence[JudgeOptions]) -> li
 
 def needs_judge(tasks: Sequence[str]) -> bool:
     """Whether any of these tasks is scored by a judge."""
-    return any(registry.of_task(task).task(task).judged for task in tasks)
+    return any(registry.get_by_task(task).task(task).judged for task in tasks)
 
 
 def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | None) -> Run:
@@ -57,7 +57,7 @@ def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | No
     run = load_run(path)
     outcome = judge_run(run, judges, parse_protocol(protocol))
     if outcome.stopped:
-        say(f"Stopped after {outcome.done} verdicts. Run the same command to go on: {path}")
+        print_message(f"Stopped after {outcome.done} verdicts. Run the same command to go on: {path}")
         raise typer.Exit(130)
     return run
 
@@ -67,4 +67,4 @@ def check_judged(tasks: Sequence[str], judges: Sequence[JudgeOptions]) -> None:
     if judges and not needs_judge(tasks):
         raise UsageError(f"--judge: nothing in {', '.join(tasks)} is scored by a judge")
     for judge in judges:
-        check_judge_prompts([registry.of_task(task) for task in tasks], judge.prompts)
+        check_judge_prompts([registry.get_by_task(task) for task in tasks], judge.prompts)

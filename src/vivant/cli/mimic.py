@@ -11,7 +11,7 @@ from typer import Argument, Option
 from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, write_tables
+from vivant.cli.output import print_message, write_tables
 from vivant.core.errors import UsageError
 from vivant.judging.options import JudgeOptions
 
@@ -65,12 +65,12 @@ def pack(
         load_authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit
     )
     for note in report.notes:
-        say(f"Note: {note}")
-    say(
+        print_message(f"Note: {note}")
+    print_message(
         f"{report.header.items} comments of {len(report.key.sources)} sources under "
         f"{report.header.videos} videos → {out}"
     )
-    say(f"Sealed key: {report.key_file} (keep it away from the judges)")
+    print_message(f"Sealed key: {report.key_file} (keep it away from the judges)")
 
 
 @app.command(name="import")
@@ -97,13 +97,13 @@ def import_(
     from vivant.benchmarks.mimic.packs import Pack
 
     read, rejected = import_judgements(files, Pack(pack_path), out, judge_model=judge_model)
-    say(f"{len(read.judgements)} judgements → {out}")
+    print_message(f"{len(read.judgements)} judgements → {out}")
     if read.repeated:
-        say(f"Note: {read.repeated} rows say the same again")
+        print_message(f"Note: {read.repeated} rows say the same again")
     for reason in count_reasons(read.rejected):
-        say(f"Not taken: {reason}")
+        print_message(f"Not taken: {reason}")
     if rejected:
-        say(f"Rows not taken, with reasons: {rejected}")
+        print_message(f"Rows not taken, with reasons: {rejected}")
 
 
 @app.command()
@@ -127,14 +127,14 @@ def judge(
     if len(judges) != 1:
         raise UsageError("Name one judge with --judge MODEL; each judge has its own file")
     done = judge_pack(Pack(pack_path), judges[0], out)
-    say(f"{done.written} judgements by {done.judges.name} → {out}")
+    print_message(f"{done.written} judgements by {done.judges.name} → {out}")
     if done.judges.unparsed or done.judges.failed:
-        say(
+        print_message(
             f"{done.judges.unparsed} verdicts could not be read, {done.judges.failed} failed; they "
             "are left out"
         )
     if done.stopped:
-        say("Stopped. Run the same command to go on.")
+        print_message("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
 
 
@@ -184,7 +184,7 @@ def score(
             out.write_bytes(msgspec.json.format(msgspec.json.encode(outcome), indent=1) + b"\n")
         except OSError as error:
             raise UsageError(f"Cannot write {out}: {error.strerror}") from error
-        say(f"Figures written to {out}")
+        print_message(f"Figures written to {out}")
 
 
 @app.command()
@@ -201,10 +201,12 @@ def check(
     from vivant.benchmarks.mimic.packs import Pack, open_key
 
     opened = Pack(pack_path)
-    say(f"{pack_path}: {opened.header.items} comments under {opened.header.videos} videos, unchanged")
+    print_message(
+        f"{pack_path}: {opened.header.items} comments under {opened.header.videos} videos, unchanged"
+    )
     if key is not None:
         sealed = open_key(key, opened)
-        say(f"{key}: opens it, {len(sealed.header.sources)} sources")
+        print_message(f"{key}: opens it, {len(sealed.header.sources)} sources")
 
 
 @app.command()
@@ -223,4 +225,6 @@ def convert(
     from vivant.benchmarks.mimic.conversion import convert_dataset as convert_
 
     videos, items = convert_(mapping, out)
-    say(f"{videos} videos and {items} items → {out}. Check them: vivant data check mimic --data {out}")
+    print_message(
+        f"{videos} videos and {items} items → {out}. Check them: vivant data check mimic --data {out}"
+    )

@@ -11,7 +11,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.cli.parsing import parse_model_options
 from vivant.core.table import Table
 from vivant.models.registry import list_backends
@@ -44,7 +44,7 @@ def models(ctx: typer.Context) -> None:
         print_table(
             Table(title="Models", columns=("--model", "what it is", "needs", "ready"), body=tuple(body))
         )
-        say("Whether one answers: vivant models check NAME")
+        print_message("Whether one answers: vivant models check NAME")
 
 
 @app.command()
@@ -159,13 +159,13 @@ def prices(
         print_table(table)
     for name in names or []:
         if not any(name in str(row[0]) for row in table.body):
-            say(
+            print_message(
                 f"No price is known for {name}; --prices FILE or `vivant models prices --update FILE` gives one"
             )
     if names and not table.body:
         raise typer.Exit(1)
     own = [source.origin for source in sources if source.origin != "bundled"]
-    say(
+    print_message(
         f"Your own prices: {', '.join(own)}"
         if own
         else f"Your own prices go over these: {user_price_file()}, $VIVANT_PRICES or --prices FILE"
@@ -185,7 +185,7 @@ def _report_update(result: PriceUpdate) -> None:
     if parts:
         number, _, rest = parts[0].partition(" ")
         parts[0] = f"{number} {'price' if number == '1' else 'prices'} {rest}"
-    say(f"{user_price_file()}: {', '.join(parts) or 'the file holds no prices'}")
+    print_message(f"{user_price_file()}: {', '.join(parts) or 'the file holds no prices'}")
 
 
 def _price_table(sources: Sequence[PriceSource], wanted: Callable[[str], bool]) -> Table:
@@ -237,4 +237,4 @@ def new(path: Annotated[Path, Argument(metavar="FILE.py", help="The file to writ
     from vivant.models.custom import write_example
 
     write_example(path)
-    say(f"Written. Try it: vivant run mime --data mini --model ./{path}:MyModel --limit 20")
+    print_message(f"Written. Try it: vivant run mime --data mini --model ./{path}:MyModel --limit 20")

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from typer.models import ArgumentInfo
 
 from vivant.cli.parsing import parse_number_or_server, parse_pairs
-from vivant.core.option_specs import DeclaredOption, declared_options
+from vivant.core.option_specs import DeclaredOption, list_declared_options
 
 KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _NUMBERS = (int, float, int | None, float | None)
@@ -32,7 +32,7 @@ _OR_SERVER: Mapping[str, type[int] | type[float]] = {"max_tokens": int, "tempera
 
 def list_flags(cls: type[Struct], *without: str) -> dict[str, DeclaredOption]:
     """The options of a struct that the command line has."""
-    return {n: option for n, option in declared_options(cls).items() if option.flag and n not in without}
+    return {n: option for n, option in list_declared_options(cls).items() if option.flag and n not in without}
 
 
 def make_parameter(option: DeclaredOption, name: str = "", **changes: Any) -> inspect.Parameter:

@@ -9,11 +9,11 @@ from typer import Argument, Option
 
 from vivant.cli.option_parameters import make_option
 from vivant.cli.output import check_format
-from vivant.core.option_specs import declared_options
+from vivant.core.option_specs import list_declared_options
 from vivant.engine.options import RunOptions
 from vivant.judging.options import SCORING
 
-_RUN = declared_options(RunOptions)
+_RUN = list_declared_options(RunOptions)
 
 Data = Annotated[list[str] | None, make_option(_RUN["data"])]
 Where = Annotated[list[str] | None, make_option(_RUN["where"])]

@@ -35,7 +35,7 @@ def print_log(*, quiet: bool = False, verbose: bool = False) -> None:
     logger.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
 
 
-def say(message: str) -> None:
+def print_message(message: str) -> None:
     """Tell the user something that is not a result."""
     if not logger.handlers:  # a command called without `main`
         print_log()
@@ -113,7 +113,7 @@ def write_output(text: str, out: Path | None) -> None:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"Cannot write {out}: {error.strerror}") from error
-    say(f"Written to {out}")
+    print_message(f"Written to {out}")
 
 
 def parse_protocol(name: str | None) -> Protocol | None:
@@ -132,16 +132,16 @@ def print_run(path: str | Path, protocol: str | None, prices: str | None = None)
     run = load_run(path)
     table = build_overview([run], parse_protocol(protocol))
     print_table(table)
-    say_usage(run, prices)
-    say(f"Log and scores: {path}")
-    facet = next((name for task in run.manifest.tasks for name in registry.of_task(task).facets), "")
-    say(f"More: vivant table {path} --by {facet}" if facet else f"More: vivant report {path}")
+    print_usage(run, prices)
+    print_message(f"Log and scores: {path}")
+    facet = next((name for task in run.manifest.tasks for name in registry.get_by_task(task).facets), "")
+    print_message(f"More: vivant table {path} --by {facet}" if facet else f"More: vivant report {path}")
     return sum(row.errors for row in table.rows)
 
 
-def say_usage(run: Run, prices: str | None = None) -> None:
+def print_usage(run: Run, prices: str | None = None) -> None:
     """Say what a run took, where its server tells; `prices` is a file of the user's."""
     from vivant.reporting.usage import describe_usage
 
     if run.dir.log_file.exists() and (usage := describe_usage(run, prices)):
-        say(usage)
+        print_message(usage)

@@ -9,7 +9,7 @@ import msgspec
 from typer import Option
 
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
 from vivant.engine.options import RunOptions
@@ -37,8 +37,8 @@ def plan(
     table = build_plan_table(prepared, options)
     print_table(msgspec.structs.replace(table, notes=()))
     for note in table.notes:
-        say(f"Note: {note}")
-    say(f"Run directory: {prepared.out}")
+        print_message(f"Note: {note}")
+    print_message(f"Run directory: {prepared.out}")
     if write:
         write_jsonl(Path(write), prepared.plan.jobs())
-        say(f"Requests written to {write}")
+        print_message(f"Requests written to {write}")

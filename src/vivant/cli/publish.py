@@ -13,7 +13,7 @@ from vivant.bridges.publishing import check_target, publish_runs
 from vivant.bridges.trackers import list_trackers, make_points
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say
+from vivant.cli.output import parse_protocol, print_message
 from vivant.core.errors import UsageError
 from vivant.runs.overview import build_overview
 from vivant.runs.run import load_runs
@@ -78,13 +78,13 @@ def publish(
     conditions = list_conditions(loaded, chosen) if to or model_card else []
     for each in conditions:
         if each.state:
-            say(f"Warning: {each.run}, {each.task}: {each.state}; the card says so")
+            print_message(f"Warning: {each.run}, {each.task}: {each.state}; the card says so")
     points = make_points(loaded, step, chosen) if trackers else []
     if model_card is not None:
         write_model_card(model_card, loaded, build_overview(loaded, chosen), conditions)
-        say(f"Written: {model_card}")
+        print_message(f"Written: {model_card}")
     for name, tracker in trackers.items():
-        say(f"{name}: {tracker(points, '')}")
+        print_message(f"{name}: {tracker(points, '')}")
     if to:
         address = publish_runs(loaded, to, public=public, protocol=chosen)
-        say(f"Published: {address}{' (private)' if to.startswith('hub:') and not public else ''}")
+        print_message(f"Published: {address}{' (private)' if to.startswith('hub:') and not public else ''}")

@@ -14,7 +14,7 @@ from vivant.analysis.reasoning.segments import MAX_SEGMENTS
 from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say, write_tables
+from vivant.cli.output import parse_protocol, print_message, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.judging.options import JudgeOptions
@@ -78,17 +78,17 @@ def reasoning(
         raise UsageError("Choose one of --judge, --labels and --template")
     if template is not None:
         count = write_template(loaded[0], template, chosen_protocol, options)
-        say(
+        print_message(
             f"{count} rows to label: {template}. Fill in 'label', then: vivant reasoning {runs[0]} --labels FILE"
         )
         return
     if labels is not None:
         for note in import_labels(loaded[0], labels, chosen_protocol, options):
-            say(f"{labels}: {note}.")
+            print_message(f"{labels}: {note}.")
     for run in loaded:
         for judge in judges:
             outcome = label_run(run, judge, chosen_protocol, options)
             if outcome.stopped:
-                say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
+                print_message(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
     write_tables(build_reasoning_tables(loaded, chosen_protocol, split_values(by)), form, out)

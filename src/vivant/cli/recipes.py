@@ -9,9 +9,9 @@ import typer
 from typer import Argument, Option
 
 from vivant.benchmarks.recipes import FIELDS, NOT_STATED, RowRecipe, find_recipe, has_recipes, load_recipes
-from vivant.benchmarks.registry import names
+from vivant.benchmarks.registry import list_benchmarks
 from vivant.cli.help import CommandApp, PanelGroup
-from vivant.cli.output import print_table, say
+from vivant.cli.output import print_message, print_table
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Table
 
@@ -41,7 +41,7 @@ def recipes() -> None:
 
 def _check(benchmark: str) -> str:
     if not has_recipes(benchmark):
-        raise unknown_name_error("benchmark with recipes", benchmark, filter(has_recipes, names()))
+        raise unknown_name_error("benchmark with recipes", benchmark, filter(has_recipes, list_benchmarks()))
     return benchmark
 
 
@@ -65,7 +65,7 @@ def list_recipes(benchmark: Name) -> None:
             body=body,
         )
     )
-    say(
+    print_message(
         f"One in full: vivant recipes show {benchmark} NAME    use it: vivant run {benchmark} --recipe paper/NAME"
     )
 
@@ -120,10 +120,10 @@ def show_recipe(
 
 def _options(sets: Any) -> str:
     """Options as the command line has them."""
-    from vivant.core.option_specs import declared_options
+    from vivant.core.option_specs import list_declared_options
     from vivant.engine.options import RunOptions
 
-    declared = declared_options(RunOptions)
+    declared = list_declared_options(RunOptions)
     words: list[str] = []
     for name, value in sets.items():
         flag = declared[name].flag
@@ -196,15 +196,15 @@ def wording(
     if file.is_dir():
         raise UsageError(f"--out {file} is a folder; name a file")
     write_wording(benchmark, result, file)
-    say(
+    print_message(
         f"{len(result.texts)} texts of {content.repository} at {result.commit[:7] or 'an unknown commit'} → {file}"
     )
     if not result.commit:
-        say(f"Note: {repo} is no git clone, so the commit is not known.")
+        print_message(f"Note: {repo} is no git clone, so the commit is not known.")
     if result.changed:
-        say(
+        print_message(
             f"Note: {len(result.changed)} texts differ from those at {content.commit[:7]}, which the recipes were read "
             f"from; the first is {result.changed[0]}. Check out that commit to ask as the published rows did."
         )
     option = "--judge-prompts" if benchmark == "mmie" else "--recipe paper/NAME --prompts"
-    say(f"Use it: vivant run {benchmark} {option} {file}")
+    print_message(f"Use it: vivant run {benchmark} {option} {file}")

@@ -10,7 +10,7 @@ from typer import Option
 from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say
+from vivant.cli.output import parse_protocol, print_message
 
 app = CommandApp()
 
@@ -37,4 +37,4 @@ def report(
     file = api.report(
         runs, out, protocol=parse_protocol(protocol), title=title, corrected_by=corrected_by or ()
     )
-    say(f"Written to {file} ({file.stat().st_size / 1e6:.1f} MB). Open it in any browser.")
+    print_message(f"Written to {file} ({file.stat().st_size / 1e6:.1f} MB). Open it in any browser.")

@@ -13,7 +13,7 @@ from vivant.benchmarks import registry
 from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import ask_user, parse_protocol, print_run, say, say_usage
+from vivant.cli.output import ask_user, parse_protocol, print_message, print_run, print_usage
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.cost import announce_cost
@@ -72,11 +72,13 @@ def run(
     j.check_judged(tasks, judges)
     registry.choose_protocol(tasks, parse_protocol(protocol))  # what cannot be scored is not asked
     counted = "1 task" if len(tasks) == 1 else f"{len(tasks)} tasks"
-    say(f"{prepared.model.name}: {plan.size} requests in {counted} → {prepared.out}")
+    print_message(f"{prepared.model.name}: {plan.size} requests in {counted} → {prepared.out}")
     for note in plan.notes:
-        say(f"Note: {note}")
+        print_message(f"Note: {note}")
     if j.needs_judge(tasks) and not judges:
-        say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
+        print_message(
+            "Note: answers here are scored by a judge and none is named; --judge can be given later too"
+        )
     announce_cost([prepared], options, ask_user, besides="the judge" if judges else "")
     judge_answers = partial(j.judge_or_exit, prepared.out, judges, protocol) if judges else None
     outcome = run_plan(prepared, options, protocol=parse_protocol(protocol), judge=judge_answers)
@@ -89,21 +91,23 @@ def run(
 
 def _report_stop(outcome: RunOutcome, folder: Path, prices: str | None) -> typer.Exit:
     """Say what the run took and why it is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
-    say_usage(load_run(folder), prices)
+    print_usage(load_run(folder), prices)
     if outcome.reason:
-        say(f"Stopped after {outcome.done} samples: {outcome.reason}.")
+        print_message(f"Stopped after {outcome.done} samples: {outcome.reason}.")
         if not outcome.cut_off:
-            say(f"Run the same command with more of it to go on: {folder}")
+            print_message(f"Run the same command with more of it to go on: {folder}")
         return typer.Exit(3)
-    say(f"Stopped after {outcome.done} samples. Run the same command to go on: {folder}")
+    print_message(f"Stopped after {outcome.done} samples. Run the same command to go on: {folder}")
     return typer.Exit(130)
 
 
 def _report(path: Path, protocol: str | None, prices: str | None = None) -> None:
     errors = print_run(path, protocol, prices)
     if errors:
-        say(f"{errors} sample{'s' * (errors != 1)} failed; the first: {first_error(path, protocol)}")
-        say(_describe_retry(path, errors))
+        print_message(
+            f"{errors} sample{'s' * (errors != 1)} failed; the first: {first_error(path, protocol)}"
+        )
+        print_message(_describe_retry(path, errors))
         raise typer.Exit(1)
 
 
@@ -122,11 +126,11 @@ def _judge_answers(
     )  # fmt: skip
     for run in runs:
         for note in run.manifest.notes:
-            say(f"Note: {note}")
-        say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
+            print_message(f"Note: {note}")
+        print_message(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
         j.judge_or_exit(run.dir.path, judges, protocol)
         for path in export_result(run, parse_protocol(protocol)):
-            say(f"Written: {path}")
+            print_message(f"Written: {path}")
         _report(run.dir.path, protocol)
 
 

@@ -11,7 +11,7 @@ import typer
 from vivant.cli.option_parameters import KEYWORD, add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.parsing import parse_permute
 from vivant.core.errors import UsageError
-from vivant.core.option_specs import declared_options
+from vivant.core.option_specs import list_declared_options
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
 
@@ -32,7 +32,10 @@ def with_run_options(
         only: Where not empty, the options that the command has.
         unless_given: What the command sets where the user does not, by option. It goes over a recipe.
     """
-    declared = {"selectors": declared_options(RunOptions)["selectors"], **list_flags(RunOptions, *without)}
+    declared = {
+        "selectors": list_declared_options(RunOptions)["selectors"],
+        **list_flags(RunOptions, *without),
+    }
     if only:
         declared = {name: declared[name] for name in ("selectors", *only)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from vivant.cli import judge_options as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, print_table, say
+from vivant.cli.output import parse_protocol, print_message, print_table
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.runs.overview import build_overview
-from vivant.runs.run import common_protocol, load_runs
+from vivant.runs.run import choose_common_protocol, load_runs
 
 app = CommandApp()
 
@@ -33,11 +33,11 @@ def score(
     """
     loaded = load_runs(runs)
     values = parse_pairs(settings, "--set")
-    protocol = common_protocol(loaded, parse_protocol(protocol))
+    protocol = choose_common_protocol(loaded, parse_protocol(protocol))
     if judges:
         for run in loaded:
             j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
         run.scores(protocol, values, anew=True)
     print_table(build_overview(loaded, protocol, values=values))
-    say(f"Scores written to {', '.join(str(run.score_file(protocol, values)) for run in loaded)}")
+    print_message(f"Scores written to {', '.join(str(run.score_file(protocol, values)) for run in loaded)}")

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 
 app = CommandApp()
 
@@ -44,9 +44,9 @@ def serve(
     from vivant.models.base import ModelOptions
     from vivant.serve.server import serve as run
 
-    def tell(address: str, name: str, key: str) -> None:
+    def print_address(address: str, name: str, key: str) -> None:
         shown_key = f"    key: {key}" if key and key != api_key else ""
-        say(f"{name} answers at {address}{shown_key}    (Ctrl-C ends it)")
+        print_message(f"{name} answers at {address}{shown_key}    (Ctrl-C ends it)")
 
     run(
         model,
@@ -55,5 +55,5 @@ def serve(
         host=host,
         port=port,
         key=api_key,
-        ready=tell,
+        ready=print_address,
     )

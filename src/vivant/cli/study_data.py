@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 from vivant.cli.study_serve import Database, Folder
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
@@ -150,13 +150,13 @@ def new(
     )
     result = make_study(folder, spec)
     for note in result.notes:
-        say(f"Note: {note}")
+        print_message(f"Note: {note}")
     each = result.study.judgements_per_item
-    say(
+    print_message(
         f"{result.items} items, {each} judgement{'' if each == 1 else 's'} each, "
         f"{result.study.items_per_participant} per participant: {result.places} participants → {folder}"
     )
-    say(
+    print_message(
         f"Next: edit {folder}/consent.{result.study.languages[0]}.md (it must name you), look over the other files, "
         f"then: vivant study check {folder}; vivant study serve {folder}"
     )
@@ -177,14 +177,14 @@ def check(
 
     result = check_study(folder, media=media, progress=log_progress())
     for fault in result.faults:
-        say(fault)
+        print_message(fault)
     for note in result.notes:
-        say(f"Note: {note}")
+        print_message(f"Note: {note}")
     if result.faults:
         raise UsageError(
             f"{folder}: {len(result.faults)} fault{'s' if len(result.faults) > 1 else ''}; mend and check again"
         )
-    say(f"{folder}: {result.summary}")
+    print_message(f"{folder}: {result.summary}")
 
 
 @app.command()
@@ -220,10 +220,10 @@ def export(
     target = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     done = export_study(load_results(folder, database), target, form or ("jsonl",), only_counted=only_counted)
     for file in done.files:
-        say(f"Written: {file}")
-    say(f"{done.judgements} judgements of {done.people} people → {target}")
+        print_message(f"Written: {file}")
+    print_message(f"{done.judgements} judgements of {done.people} people → {target}")
     for hint in done.hints:
-        say(f"Next, {hint}")
+        print_message(f"Next, {hint}")
 
 
 @app.command(name="import")
@@ -246,9 +246,11 @@ def import_(
 
     done = import_mime(folder, files, data, database)
     for note in done.notes:
-        say(f"Note: {note}")
-    say(f"{done.judgements} judgements of {done.people} people on {done.items} items ({form}) → {folder}")
-    say(f"Next: vivant study report {folder}; vivant study export {folder}")
+        print_message(f"Note: {note}")
+    print_message(
+        f"{done.judgements} judgements of {done.people} people on {done.items} items ({form}) → {folder}"
+    )
+    print_message(f"Next: vivant study report {folder}; vivant study export {folder}")
 
 
 @app.command()
@@ -276,7 +278,7 @@ def exclude(
         # The first characters do, as reports print them, where they are one person's.
         chosen = names[0] if len(names) == 1 else annotator
         store.exclude(chosen, "" if undo else reason.strip())
-    say(f"{chosen} {'counts again' if undo else 'is excluded'}: vivant study report {folder}")
+    print_message(f"{chosen} {'counts again' if undo else 'is excluded'}: vivant study report {folder}")
 
 
 @app.command()
@@ -304,8 +306,8 @@ def report(
     built = build_study_report(load_results(folder, database), facets)
     if out is not None and out.suffix in (".html", ".htm"):
         write_page(built, out)
-        say(f"Written to {out}. Open it in any browser.")
+        print_message(f"Written to {out}. Open it in any browser.")
         return
     write_tables(list_tables(built), form, out)
     for line in built.findings:
-        say(line)
+        print_message(line)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 from vivant.cli.study_serve import Database, Folder
 from vivant.core.errors import UsageError
 
@@ -69,18 +69,18 @@ def person(
                 write_atomic(export, text)
             except OSError as error:
                 raise UsageError(f"Cannot write {export}: {error.strerror}") from error
-            say(f"Written: {export}")
+            print_message(f"Written: {export}")
         if delete:
             problems = delete_person(store, row.annotator)
-            say(f"{row.annotator}: everything is deleted; the link opens nothing any more")
+            print_message(f"{row.annotator}: everything is deleted; the link opens nothing any more")
             if not store.database.sqlite:
-                say("PostgreSQL's own log and dumps may still hold it: see docs/study-privacy.md")
+                print_message("PostgreSQL's own log and dumps may still hold it: see docs/study-privacy.md")
             for problem in problems:
-                say(f"Still in the backup {problem.path}: {problem.problem}")
+                print_message(f"Still in the backup {problem.path}: {problem.problem}")
             if problems:
                 raise UsageError(f"{len(problems)} backups still hold this person; remove those files")
         elif export is None:
-            say(f"{row.annotator}\t{row.state}\t{row.outcome}")
+            print_message(f"{row.annotator}\t{row.state}\t{row.outcome}")
 
 
 @app.command()
@@ -115,17 +115,17 @@ def release(
     if file is not None:
         lines = read_platform_file(file)
         removed += [(line.participant, line.status) for line in lines if line.status.lower() in LEFT]
-        say(f"{file}: {len(removed) - len(ids or ())} of {len(lines)} people have left")
+        print_message(f"{file}: {len(removed) - len(ids or ())} of {len(lines)} people have left")
     elif not removed:
         raise UsageError("Name people, or the platform's file with --from")
     with open_store(folder, database, create=False) as store:
         for name, reason in removed:
             row = store_people.find_participant(store, name)
             if row is None:
-                say(f"{name}: unknown here")
+                print_message(f"{name}: unknown here")
                 continue
             count = store_people.release(store, row.annotator, reason)
-            say(f"{name}: {count} unfinished places are free")
+            print_message(f"{name}: {count} unfinished places are free")
 
 
 @app.command()
@@ -181,7 +181,7 @@ def pay(
     try:
         if out is not None:
             write_csv_rows(out, PAY_COLUMNS, rows)
-            say(f"Written: {out}")
+            print_message(f"Written: {out}")
         else:
             print(",".join(PAY_COLUMNS))
             for cells in rows:
@@ -189,13 +189,13 @@ def pay(
         if bonus_out is not None:
             paid = [f"{line.participant},{line.bonus:.2f}\n" for line in lines if line.bonus > 0]
             bonus_out.write_text("".join(paid), encoding="utf-8")
-            say(f"Written: {bonus_out} ({len(paid)} bonuses)")
+            print_message(f"Written: {bonus_out} ({len(paid)} bonuses)")
     except OSError as error:
         raise UsageError(f"Cannot write the sheet: {error.strerror}") from error
     total = sum(line.total for line in lines)
-    say(f"{len(lines)} people, {total:.2f} {payment.currency} in all".rstrip())
+    print_message(f"{len(lines)} people, {total:.2f} {payment.currency} in all".rstrip())
     for name in unknown:
-        say(f"Not in the study: {name}")
+        print_message(f"Not in the study: {name}")
 
 
 @app.command()
@@ -218,4 +218,6 @@ def backup(
 
     with open_store(folder, database, create=False) as store:
         result = make_backup(store, target)
-    say(f"Written: {result.path}. Keep the file where it is: people who withdraw are removed from it there.")
+    print_message(
+        f"Written: {result.path}. Keep the file where it is: people who withdraw are removed from it there."
+    )

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 
 app = CommandApp(no_args_is_help=True)
 
@@ -74,7 +74,7 @@ def serve(
         admin_file=admin_token_file,
         anonymous=anonymous,
         placeholder_consent=placeholder_consent,
-        ready=_tell,
+        ready=_print_link,
     )
 
 
@@ -88,7 +88,7 @@ def preview(folder: Folder, host: Host = "127.0.0.1", port: o.Port = 8771) -> No
     """
     from vivant.study.server.serve import serve as start
 
-    start(folder, host=host, port=port, preview=True, ready=_tell)
+    start(folder, host=host, port=port, preview=True, ready=_print_link)
 
 
 @app.command()
@@ -163,12 +163,12 @@ def upgrade(folder: Folder, database: Database = None) -> None:
     try:
         before = schema.read_version(opened)
         schema.upgrade(opened)
-        say(f"{opened.display_url}: version {before or 'none'} is now {schema.newest_version()}")
+        print_message(f"{opened.display_url}: version {before or 'none'} is now {schema.newest_version()}")
     finally:
         opened.close()
 
 
-def _tell(what: str, address: str) -> None:
+def _print_link(what: str, address: str) -> None:
     lines = {
         "person": f"A link for one person, to click or to send:\n  {address}",
         "more": f"More of them: vivant study link {address}",
@@ -181,4 +181,4 @@ def _tell(what: str, address: str) -> None:
         "plain": "Note: cookies and answers travel unencrypted; put a reverse proxy with HTTPS before this "
         "server and name its address with --url",
     }
-    say(lines[what])
+    print_message(lines[what])

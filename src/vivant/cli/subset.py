@@ -10,7 +10,7 @@ from typer import Option
 from vivant.analysis.subset_making import make_subset
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, print_table, say
+from vivant.cli.output import parse_protocol, print_message, print_table
 from vivant.core.errors import UsageError
 
 app = CommandApp(no_args_is_help=True)
@@ -49,6 +49,6 @@ def make(
     """
     if out.exists() and not overwrite:
         raise UsageError(f"{out} is there already: choose another --out, or --overwrite")
-    result = make_subset(runs, size, out, protocol=parse_protocol(protocol), seed=seed, tell=say)
+    result = make_subset(runs, size, out, protocol=parse_protocol(protocol), seed=seed, report=print_message)
     print_table(*result.tables())
-    say(f"Written to {out}. Next: vivant run TASK --model NAME --subset {out}")
+    print_message(f"Written to {out}. Next: vivant run TASK --model NAME --subset {out}")

@@ -10,7 +10,7 @@ from typer import Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import ask_user, parse_protocol, print_table, say
+from vivant.cli.output import ask_user, parse_protocol, print_message, print_table
 from vivant.cli.parsing import split_values
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
@@ -43,13 +43,13 @@ def sweep(
     """
     points = run_sweep(options, _counts(frames), ask_user)
     if not points:
-        say("Stopped. Run the same command to go on.")
+        print_message("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
     table = build_sweep_table(points, parse_protocol(protocol), split_values(by))
     print_table(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
     draw_sweep(points, drawn, table)
-    say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
+    print_message(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
 
 
 def _counts(text: str) -> list[int]:

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from vivant.cli import options as o
 from vivant.cli import train_use
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 
 app = CommandApp(no_args_is_help=True)
 app.add_typer(train_use.app)
@@ -65,11 +65,11 @@ def mimic_chat(
     if not is_main_process():
         return
     if not result.finished:
-        say(f"Stopped after {result.steps} steps. Go on with the same command and --resume")
+        print_message(f"Stopped after {result.steps} steps. Go on with the same command and --resume")
         return
     accuracy = "" if result.accuracy is None else f", {result.accuracy:.1%} on the held-out slice"
     folder = result.best or result.model
-    say(f"{result.steps} steps{accuracy}. Use it:\n{format_run_command(recipe, base, folder)}")
+    print_message(f"{result.steps} steps{accuracy}. Use it:\n{format_run_command(recipe, base, folder)}")
 
 
 @app.command()
@@ -94,9 +94,11 @@ def tiny(
 
     settings = make_tiny(work, steps=steps)
     if settings is None:
-        say(f"Stopped; go on: vivant train tiny {work}")
+        print_message(f"Stopped; go on: vivant train tiny {work}")
         return
-    say(f"{settings.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 8")
+    print_message(
+        f"{settings.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 8"
+    )
 
 
 @app.command()
@@ -124,7 +126,9 @@ def features(
     result = write_features(recipe, base, lambda done, total: report(done, total, "videos encoded"))
     failed = f"; {result.failed} cannot be used" if result.failed else ""
     if is_main_process():
-        say(f"{result.written} videos encoded, {result.present} were there already{failed}: {result.folder}")
+        print_message(
+            f"{result.written} videos encoded, {result.present} were there already{failed}: {result.folder}"
+        )
 
 
 @app.command()

@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say, write_tables
+from vivant.cli.output import parse_protocol, print_message, write_tables
 
 app = CommandApp()
 
@@ -60,7 +60,7 @@ def export(
             raise unknown_name_error("--as", trainer, ("ms-swift", "llama-factory"))
         recipe, base = load_recipe(checkpoint)
         count = export_questions(recipe, base, out, "ms-swift" if trainer == "ms-swift" else "llama-factory")
-        say(f"{count} questions and a recipe for {trainer} in {out}")
+        print_message(f"{count} questions and a recipe for {trainer} in {out}")
         return
     if to not in ("onnx", "transformers"):
         raise unknown_name_error("format", to, ("onnx", "transformers"))
@@ -73,14 +73,14 @@ def export(
 
         result = export_transformers(checkpoint, out, lora="apart" if lora == "apart" else "merged")
         missing = f" Without: {', '.join(result.left_out)}." if result.left_out else ""
-        say(f"{', '.join(result.parts)} in {out}.{missing}")
+        print_message(f"{', '.join(result.parts)} in {out}.{missing}")
         return
     require_package("onnxscript", "train", "vivant train export")
     from vivant.train.onnx_export import export_onnx
 
     settings = export_onnx(checkpoint, out, weights="fp16" if weights == "fp16" else "fp32", note=note)
     size = sum(file.stat().st_size for file in out.expanduser().iterdir())
-    say(
+    print_message(
         f"{settings.parameters / 1e6:.2f} M parameters, {size / 1e6:.1f} MB in {out}. Use it: --model onnx/{out}"
     )
 
@@ -104,7 +104,7 @@ def curves(
     from vivant.train.curves import plot_learning_curves
 
     plot_learning_curves(trainings, out, chance=chance)
-    say(f"{out}: {len(trainings)} training(s)")
+    print_message(f"{out}: {len(trainings)} training(s)")
 
 
 @app.command()
@@ -139,7 +139,7 @@ def recipes(
         raise UsageError(f"{out} is there already; name another file")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(text, encoding="utf-8")
-    say(f"{out}: name your data in it, then: vivant train mimic-chat --config {out}")
+    print_message(f"{out}: name your data in it, then: vivant train mimic-chat --config {out}")
 
 
 @app.command()
@@ -206,6 +206,6 @@ def judge_data(
     data = write_judge_data(
         chosen, human, out, held_out=held_out, seed=seed, protocol=parse_protocol(protocol)
     )
-    say(
+    print_message(
         f"{data.file}: {data.train} to learn from, {data.test} held out; {data.unscored} answers without a score."
     )

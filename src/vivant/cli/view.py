@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, say
+from vivant.cli.output import parse_protocol, print_message
 from vivant.study.people_source import load_people
 from vivant.view.server import export_site, serve
 
@@ -68,11 +68,11 @@ def view(
             media=media,
             protocol=parse_protocol(protocol),
             people=people,
-            report=say,
+            report=print_message,
         )
         for line in result.skipped[:5]:
-            say(f"Left out: {line}")
-        say(
+            print_message(f"Left out: {line}")
+        print_message(
             f"Wrote {result.runs} runs, {result.samples:,} samples, {result.comparisons} comparisons, "
             f"{result.pictures:,} pictures and {result.videos:,} videos ({result.megabytes:.1f} MB) to "
             f"{result.folder}: open {result.folder / 'index.html'}"
@@ -86,5 +86,5 @@ def view(
         protocol=parse_protocol(protocol),
         data=tuple(data or ()),
         people=people,
-        ready=lambda address: say(f"Open {address}    (Ctrl-C ends it)"),
+        ready=lambda address: print_message(f"Open {address}    (Ctrl-C ends it)"),
     )

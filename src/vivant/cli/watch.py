@@ -11,7 +11,7 @@ from vivant.bridges.trackers import ScorePoint, list_trackers
 from vivant.bridges.watching import PLACE
 from vivant.bridges.watching import watch as watch_checkpoints
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say
+from vivant.cli.output import print_message
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.options import RunOptions
@@ -58,11 +58,11 @@ def watch(
             folder, options, out, interval=interval, once=once, trackers=trackers, report=_report
         )
     except KeyboardInterrupt:
-        say(f"Stopped. Run the same command to go on. Curve: {out / 'curve.svg'}")
+        print_message(f"Stopped. Run the same command to go on. Curve: {out / 'curve.svg'}")
         return
     if not points:
         raise UsageError(f"{folder} holds no checkpoint with a step that could be evaluated")
-    say(f"Curve: {out / 'curve.svg'}    runs: {out}")
+    print_message(f"Curve: {out / 'curve.svg'}    runs: {out}")
 
 
 def _report(point: ScorePoint) -> None:

@@ -23,8 +23,8 @@ class UsageError(VivantError):
     """An unknown name or an impossible combination of options."""
 
 
-def unknown_name_error(what: str, name: str, candidates: Iterable[str], hint: str = "") -> UsageError:
-    """An error for a name that is not among `known`, with the nearest one suggested."""
+def unknown_name_error(kind: str, name: str, candidates: Iterable[str], hint: str = "") -> UsageError:
+    """An error for a name that is not among the `candidates`, with the nearest one suggested."""
     names = sorted(candidates)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
@@ -34,7 +34,7 @@ def unknown_name_error(what: str, name: str, candidates: Iterable[str], hint: st
     else:
         listing = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
         remedy = f"known: {listing}"
-    return UsageError(f"Unknown {what} '{name}'; {remedy}{' ' + hint if hint else ''}")
+    return UsageError(f"Unknown {kind} '{name}'; {remedy}{' ' + hint if hint else ''}")
 
 
 def shorten_line(text: str) -> str:

@@ -89,7 +89,7 @@ class DeclaredOption(NamedTuple):
 
 
 @cache
-def declared_options(cls: type[msgspec.Struct]) -> Mapping[str, DeclaredOption]:
+def list_declared_options(cls: type[msgspec.Struct]) -> Mapping[str, DeclaredOption]:
     """All options of a struct by name, in the order of its fields."""
     hints = get_type_hints(cls, include_extras=True)
     options: dict[str, DeclaredOption] = {}
@@ -107,7 +107,7 @@ def declared_options(cls: type[msgspec.Struct]) -> Mapping[str, DeclaredOption]:
 
 def check_values(cls: type[msgspec.Struct], values: Mapping[str, Any]) -> None:
     """Raise where a name is unknown, a choice is none of those declared, or a number is too small."""
-    options = declared_options(cls)
+    options = list_declared_options(cls)
     for name, value in values.items():
         if name not in options:
             raise unknown_name_error("option", name, options)

@@ -7,13 +7,13 @@ import importlib.util
 from vivant.core.errors import UsageError
 
 
-def require_package(module: str, extra: str, what: str) -> None:
+def require_package(module: str, extra: str, feature: str) -> None:
     """Check that an optional dependency is installed, without importing it.
 
     Args:
         module: The module that the package brings.
         extra: The extra of Vivant that installs it.
-        what: What needs it, as the start of a sentence.
+        feature: What needs it, as the start of a sentence.
     """
     if importlib.util.find_spec(module) is None:
-        raise UsageError(f"{what} needs the package '{module}': pip install 'vivant[{extra}]'")
+        raise UsageError(f"{feature} needs the package '{module}': pip install 'vivant[{extra}]'")

@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 
 ProgressCallback = Callable[[int, int, str], None]
-"""(done, of how many, what): called now and then by whatever takes long."""
+"""(done, of how many, label): called now and then by whatever takes long."""
 
 logger = logging.getLogger("vivant")
 
 
-def ignore_progress(done: int, total: int, what: str) -> None:
+def ignore_progress(done: int, total: int, label: str) -> None:
     """Report nothing."""
 
 
@@ -20,11 +20,11 @@ def log_progress(every: float = 2.0) -> ProgressCallback:
     """A callback that logs how far the work is, at most once in `every` seconds."""
     last = time.monotonic()
 
-    def report(done: int, total: int, what: str) -> None:
+    def report(done: int, total: int, label: str) -> None:
         nonlocal last
         if time.monotonic() - last >= every:
             last = time.monotonic()
             share = f" ({done / total:.0%})" if total else ""
-            logger.info("%s of %s%s: %s", f"{done:,}", f"{total:,}", share, what)
+            logger.info("%s of %s%s: %s", f"{done:,}", f"{total:,}", share, label)
 
     return report

@@ -13,17 +13,17 @@ from types import ModuleType
 from vivant.core.errors import UsageError
 
 
-def load_python_file(path: Path, what: str) -> ModuleType:
+def load_python_file(path: Path, label: str) -> ModuleType:
     """Execute a Python file and return its module.
 
     Args:
         path: The file.
-        what: What an error message calls it: `Model file`.
+        label: What an error message calls it: `Model file`.
     """
     name = f"vivant_user_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise UsageError(f"{what} {path} cannot be loaded as Python")
+        raise UsageError(f"{label} {path} cannot be loaded as Python")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -32,7 +32,9 @@ def load_python_file(path: Path, what: str) -> ModuleType:
     except Exception as error:
         line = find_line(error, str(path))
         location = f", line {line}," if line else ""
-        raise UsageError(f"{what} {path}{location} fails to load: {type(error).__name__}: {error}") from error
+        raise UsageError(
+            f"{label} {path}{location} fails to load: {type(error).__name__}: {error}"
+        ) from error
     return module
 
 

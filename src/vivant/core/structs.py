@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct
 
 
-def shared_fields(source: Struct, target: type[Struct]) -> dict[str, Any]:
+def copy_shared_fields(source: Struct, target: type[Struct]) -> dict[str, Any]:
     """The values of those fields of `source` that `target` has too, by name.
 
-    `Record(**shared_fields(job, Record), reply=reply)` copies all that a job and its record have in common.
+    `Record(**copy_shared_fields(job, Record), reply=reply)` copies all that a job and its record have in common.
     """
     names, read = _shared_names(type(source), target)
     return dict(zip(names, read(source), strict=True))

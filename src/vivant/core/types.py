@@ -6,7 +6,7 @@ msgspec; pixels and sound never do: they travel as `Picture`, `Clip` and `Sound`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct, field
@@ -297,6 +297,16 @@ class Turn(Struct, frozen=True, eq=False):
 
     role: Role
     parts: tuple[Content, ...]
+
+
+def iter_pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
+    """All pictures of a request, frames included, in order."""
+    for turn in turns:
+        for part in turn.parts:
+            if isinstance(part, Picture):
+                yield part
+            elif isinstance(part, Clip):
+                yield from part.frames
 
 
 Tokenizer = Callable[[str], Sequence[str]]

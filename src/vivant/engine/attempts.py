@@ -93,10 +93,10 @@ class FailureWatch:
         if not self._reached:
             if attempts.absences >= 3:
                 raise ModelError(f"{error}. Start it, or give its address with --base-url")
-            return self._retry.until_back(attempts.absences)
+            return self._retry.compute_probe_delay(attempts.absences)
         if self._gone_since is None:
             self._gone_since = now
             logger.warning("%s; waiting up to %g s for it to come back.", error, self._retry.outage)
         if now - self._gone_since > self._retry.outage:
             raise ModelError(f"{error}, for {self._retry.outage:g} s. Run the same command to go on")
-        return self._retry.until_back(attempts.absences)
+        return self._retry.compute_probe_delay(attempts.absences)

@@ -1,7 +1,6 @@
 """A run through a provider's batch endpoint (`--batch`): submit, wait, collect, and resume after days.
 
-State lies in the run's folder, `batches/<name>.json` (what was handed over, and its id) beside
-`batches/<name>.jsonl` (a record without reply for each request in it). The order of writing:
+State lies in the run's folder (`batch_folder.py`). The order of writing:
 1. records, then the state without an id: a process that dies while handing over leaves a trace, and the
    provider is asked for a batch of that name before anything is handed over again
 2. the state with the id
@@ -12,23 +11,20 @@ State lies in the run's folder, `batches/<name>.json` (what was handed over, and
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
 from itertools import chain, islice
-from pathlib import Path
 from typing import ParamSpec, TypeVar
 from uuid import uuid4
 
 import msgspec
-from msgspec import Struct
 
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.files import write_atomic, write_jsonl
 from vivant.core.generated_images import PictureFolder
 from vivant.core.records import Record
 from vivant.core.types import Job, Reply
+from vivant.engine.batch_folder import BatchFolder, SubmittedBatch, make_custom_id
 from vivant.engine.cut_offs import MAX_CUT_OFF, CutOffWatch
 from vivant.engine.executor import Executor, RequestKey
 from vivant.engine.recording import RecordListener, RunOutcome, RunRecorder
@@ -40,8 +36,7 @@ from vivant.engine.waiting import is_set_within
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.server_errors import RequestRefusedError
-from vivant.runs.directory import RunError
-from vivant.runs.log import LogWriter, read_log
+from vivant.runs.log import LogWriter
 
 logger = logging.getLogger("vivant")
 _AT_ONCE = 16
@@ -50,75 +45,6 @@ _PILOT_FROM = 50
 _FIRST_POLL, _LONGEST_POLL = 1.0, 300.0
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-
-
-class SubmittedBatch(Struct, kw_only=True):
-    """One batch, as its state file has it."""
-
-    name: str
-    """Ours: unique, and known to the provider where it keeps names."""
-    submitted: float
-    """Unix time."""
-    count: int
-    id: str = ""
-    """The provider's; empty while it is being handed over."""
-    collected: bool = False
-
-
-class BatchFolder:
-    """The batches of one run."""
-
-    def __init__(self, run: Path) -> None:
-        self.path = run / "batches"
-
-    def load(self) -> list[SubmittedBatch]:
-        """All of them, oldest first."""
-        batches = []
-        for file in sorted(self.path.glob("*.json")):
-            try:
-                batches.append(msgspec.json.decode(file.read_bytes(), type=SubmittedBatch))
-            except (OSError, msgspec.MsgspecError) as error:
-                raise RunError(f"{file} cannot be read: {error}") from error
-        return sorted(batches, key=lambda batch: batch.submitted)
-
-    def open(self) -> list[SubmittedBatch]:
-        """Those whose answers are not here yet."""
-        return [batch for batch in self.load() if not batch.collected]
-
-    def save(self, batch: SubmittedBatch, records: Iterable[Record] | None = None) -> None:
-        """Write a state, after the records of its requests."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            if records is not None:
-                write_jsonl(self.path / f"{batch.name}.jsonl", records)
-            write_atomic(self.path / f"{batch.name}.json", msgspec.json.encode(batch))
-        except OSError as error:
-            raise RunError(f"Cannot write {self.path}: {error.strerror}") from error
-
-    def records(self, batch: SubmittedBatch) -> list[Record]:
-        """The records of its requests, without replies."""
-        return list(read_log(self.path / f"{batch.name}.jsonl"))
-
-    def forget(self, batch: SubmittedBatch) -> None:
-        """Remove one that was never handed over."""
-        for suffix in (".json", ".jsonl"):
-            (self.path / f"{batch.name}{suffix}").unlink(missing_ok=True)
-
-
-def make_custom_id(record: Record) -> str:
-    """A request's name inside a batch: providers take few signs, and keys hold any. Equal names, equal
-    requests."""
-    return "v" + hashlib.sha256(f"{record.key}\n{record.fingerprint}".encode()).hexdigest()[:40]
-
-
-def check_none_under_way(run: Path) -> None:
-    """Raise where requests of a run are under way: to ask them again would pay twice."""
-    under_way = len(BatchFolder(run).open())
-    if under_way:
-        raise RunError(
-            f"{run}: {under_way} batches are under way at the provider; --batch collects them. "
-            f"To ask anew instead, and pay twice, delete {run / 'batches'}"
-        )
 
 
 def check_batches(model: Model, *, ray: bool, rated: bool) -> None:

@@ -92,7 +92,7 @@ class Meter:
     def recall(self, record: Record) -> None:
         """Count a record that an earlier process wrote."""
         if not record.cached:
-            usage = recorded_usage(record)
+            usage = read_usage(record)
             self._spend(usage, batch="batch" in record.extra)
             self._estimator.recall(usage)
             if self._rates is not None:
@@ -119,7 +119,7 @@ class Meter:
         # The first request goes alone: it tells what the others will take.
         if self.reason or (self._sizes and not self._estimator.known and self._admitted > 0):
             return None
-        usage = self._estimator.before(size, max_tokens)
+        usage = self._estimator.estimate(size, max_tokens)
         passed = self._exceeded_limit(usage)
         if passed:
             if not self._admitted:
@@ -188,7 +188,7 @@ class Meter:
         if reply is not None and (
             reply.status in ("ok", "truncated", "refused") or reply.tokens_in is not None
         ):
-            usage = self._estimator.after(reservation.size, reply)
+            usage = self._estimator.measure(reservation.size, reply)
             self._spend(usage)
             if self._counts and (reply.tokens_in is None or reply.tokens_out is None):
                 estimated = usage
@@ -203,7 +203,7 @@ class Meter:
         return self._budget.price.cost(usage, batch=batch) if self._budget.price is not None else 0.0
 
 
-def recorded_usage(record: Record) -> TokenUsage:
+def read_usage(record: Record) -> TokenUsage:
     """What a record took: as the server said, else as it was estimated when asked, else by the record's own texts."""
     reply = record.reply
     if reply.tokens_in is not None and reply.tokens_out is not None:

@@ -104,7 +104,7 @@ class AdaptiveLimit(ConcurrencyLimit):
         await self.acquire()
         return Admission(self.cuts, self.in_flight)
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         """A request came back: room for a little more."""
         if self.limit < self.most:
             self._rounds += 1.0 / self.limit

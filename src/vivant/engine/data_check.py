@@ -53,7 +53,7 @@ def _compare_size(report: DataReport, benchmark: Benchmark, root: Path) -> DataR
     if size is None:
         return report
     if size.fits:
-        return msgspec.structs.replace(report, found=(*report.found, size.line))
+        return msgspec.structs.replace(report, contents=(*report.contents, size.line))
     return msgspec.structs.replace(report, warnings=(*report.warnings, size.line))
 
 
@@ -84,4 +84,4 @@ def check_media(
             problems.append(f"{folder / path} (sample {sample_id}): {problem}")
         if progress is not None:
             progress(number, len(parts), path)
-    return DataReport(found=tuple(lines), problems=tuple(problems))
+    return DataReport(contents=tuple(lines), problems=tuple(problems))

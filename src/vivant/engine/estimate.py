@@ -169,7 +169,7 @@ def _count_frames(policy: FramePolicy, seconds: float, fps: float) -> int:
 def _tokens(width: int, height: int, policy: FramePolicy, rule: PictureTokens) -> int:
     longest = policy.longest_side
     scale = min(1.0, longest / max(width, height)) if longest is not None else 1.0
-    return rule.of(max(1, round(width * scale)), max(1, round(height * scale)))
+    return rule.count(max(1, round(width * scale)), max(1, round(height * scale)))
 
 
 def _pick_evenly(files: dict[_Key, _Value]) -> list[tuple[_Key, _Value]]:

@@ -132,9 +132,9 @@ class LocalExecutor(Executor):
 
     async def identify(self, job: Job) -> RequestKey:
         if not self._model.capabilities.images:
-            return RequestKey(self._fingerprints.of(job, ()), ())
+            return RequestKey(self._fingerprints.compute(job, ()), ())
         media = (await self._preparer.identify(job)) if _large(job) else self._preparer.describe(job)
-        return RequestKey(self._fingerprints.of(job, media), media)
+        return RequestKey(self._fingerprints.compute(job, media), media)
 
     async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:
         key = key or await self.identify(job)

@@ -38,7 +38,7 @@ class Fingerprints:
         self._is_seeded = is_seeded
         self._encoder = msgspec.json.Encoder()
 
-    def of(self, job: Job, media: tuple[MediaUse, ...]) -> str:
+    def compute(self, job: Job, media: tuple[MediaUse, ...]) -> str:
         """64 hex digits. The file's content counts, not its name; the seed where it changes pixels or replies."""
         hashed = self._shared.copy()
         seed = job.seed if self._is_seeded or job.control == "shuffled" else 0

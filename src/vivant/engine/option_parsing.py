@@ -12,7 +12,7 @@ import msgspec
 from vivant.benchmarks.recipes import find_recipe
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.option_specs import check_values, declared_options
+from vivant.core.option_specs import check_values, list_declared_options
 from vivant.core.yaml_files import read_yaml
 from vivant.engine.options import RunOptions
 from vivant.engine.recipes import apply_recipe, choose_wording, recipe_benchmark
@@ -25,7 +25,7 @@ def make_options(**values: Any) -> RunOptions:
     A string where several are possible is one of them, never its letters. What is given outright goes over what
     a recipe or a file of models says.
     """
-    declared = declared_options(RunOptions)
+    declared = list_declared_options(RunOptions)
     check_values(RunOptions, values)
     # None is Python's way to leave an option out.
     values = {name: value for name, value in values.items() if value is not None}
@@ -69,7 +69,7 @@ def _resolve_model(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def drop_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
     """What a user gives outright: the arguments that are not the declared defaults."""
-    declared = declared_options(RunOptions)
+    declared = list_declared_options(RunOptions)
     return {
         name: value
         for name, value in values.items()

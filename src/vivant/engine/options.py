@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Struct, field
 
-from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
+from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, list_declared_options
 from vivant.core.types import Control, Decoding, EveryStart, FramePolicy, FrameSpread
 from vivant.engine.option_checks import check_combinations
 from vivant.engine.retry import RetryPolicy
@@ -379,11 +379,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """What the image model's backend is told."""
         return ModelOptions(base_url=self.image_base_url, timeout=self.timeout, values=self.image_options)
 
-    def recorded(self) -> dict[str, Any]:
+    def to_settings(self) -> dict[str, Any]:
         """The options that the run's settings hold as they are."""
         plain = {
             name: getattr(self, name)
-            for name, option in declared_options(RunOptions).items()
+            for name, option in list_declared_options(RunOptions).items()
             if option.spec.records == name and name not in _RESOLVED
         }
         return {

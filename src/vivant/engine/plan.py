@@ -12,10 +12,10 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.base import Benchmark, PromptContext
+from vivant.benchmarks.conditions import Condition, matches, parse_where
 from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.missing_media import find_missing_media
 from vivant.benchmarks.registry import Selection
-from vivant.benchmarks.summary import Condition, matches, parse_where
 from vivant.benchmarks.task_options import MISSING_MEDIA
 from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.benchmarks.wording import check_prompts
@@ -23,7 +23,7 @@ from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.records import Record
 from vivant.core.stored_lines import select_values
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.core.types import Job, Sample, Tokenizer, job_key
 from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
@@ -73,7 +73,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return prompts * self.settings.repeat
 
     def jobs(self) -> Iterator[Job]:
-        """One job per sample and repeat, made as it is asked for."""
+        """One job per sample, order of options and repeat, made as it is asked for."""
         for task in self.tasks:
             yield from _jobs(task, self.settings)
 
@@ -256,7 +256,7 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 id=sample.id,
                 repeat=repeat,
                 permutation=permutation,
-                **shared_fields(prompt, Job),
+                **copy_shared_fields(prompt, Job),
                 root=root,
                 frames=settings.frames,
                 decoding=decoding,
@@ -275,7 +275,7 @@ def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     if settings.control == "blind":
         return
     media = find_missing_media(plan.benchmark, plan.root, plan.chosen)
-    if media.missing and media.missing == media.named:
+    if media.missing and media.missing == media.total:
         raise DataError(
             f"None of the {media.missing} media files of {plan.task} is there; {media.first}. "
             "Give the folder that holds them with --data"

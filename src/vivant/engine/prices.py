@@ -10,9 +10,9 @@ from vivant.models.base import Model
 from vivant.models.price_table import (
     PriceSource,
     find_price_entry,
+    list_lookup_names,
     list_price_sources,
     load_bundled_prices,
-    names_to_look_up,
 )
 
 
@@ -26,7 +26,7 @@ def find_price_by_name(name: str, server: str, file: str | None = None) -> Price
     sources = list_price_sources(file)
     if is_own_server(server):
         sources = [source for source in sources if source.origin != "bundled"]
-    entry = find_price_entry(names_to_look_up(name, server), sources)
+    entry = find_price_entry(list_lookup_names(name, server), sources)
     return None if entry is None else make_price(*entry)
 
 

@@ -65,7 +65,7 @@ class WorkerHandle:
         if self.lost:
             raise WorkerLostError(f"the worker on {self.node} was lost")
         future: asyncio.Future[WorkerAnswer] = asyncio.get_running_loop().create_future()
-        name = (call.number, call.what)
+        name = (call.number, call.method)
         self._waiting[name] = future
         self.send(call)
         try:
@@ -75,15 +75,15 @@ class WorkerHandle:
 
     async def call_limit(self, limit: int, cuts: int) -> None:
         """Tell its share, and wait until it has no more under way."""
-        await self.call(WorkerCall(number=next(self._orders), what="limit", limit=limit, cuts=cuts))
+        await self.call(WorkerCall(number=next(self._orders), method="limit", limit=limit, cuts=cuts))
 
     def send_limit(self, limit: int, cuts: int) -> None:
         """Tell its share."""
-        self.send(WorkerCall(number=next(self._orders), what="limit", limit=limit, cuts=cuts))
+        self.send(WorkerCall(number=next(self._orders), method="limit", limit=limit, cuts=cuts))
 
     async def take_back(self, count: int) -> None:
         """Have calls back that it has not begun with, so many at most."""
-        await self.call(WorkerCall(number=next(self._orders), what="give back", limit=count))
+        await self.call(WorkerCall(number=next(self._orders), method="give back", limit=count))
 
     def send(self, call: WorkerCall) -> None:
         """Have something done that has no answer."""
@@ -115,10 +115,10 @@ class WorkerHandle:
                 return
             self.answered = True
             for answer in self._decoder.decode(message):
-                future = self._waiting.get((answer.number, answer.what))
+                future = self._waiting.get((answer.number, answer.method))
                 if future is not None and not future.done():
                     future.set_result(answer)
-                    del self._waiting[answer.number, answer.what]
+                    del self._waiting[answer.number, answer.method]
             self._on_answers()
 
     def _lose(self) -> None:

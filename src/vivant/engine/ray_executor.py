@@ -298,9 +298,9 @@ class RayExecutor(Executor):
             if remote.worker is None or remote.worker.lost:
                 remote.worker = await self._choose(remote.job, least_busy=given_back)
                 remote.number = next(self._numbers)
-                call = WorkerCall(number=remote.number, what="ask", job=remote.job)
+                call = WorkerCall(number=remote.number, method="ask", job=remote.job)
             else:
-                call = WorkerCall(number=remote.number, what="send")
+                call = WorkerCall(number=remote.number, method="send")
             answer = await remote.worker.call(call)
             if answer.kind == "no data":
                 self._exclude_worker(remote.worker, answer.error)
@@ -309,7 +309,7 @@ class RayExecutor(Executor):
                 continue
             raise_worker_error(answer)
             request.seconds = answer.seconds
-            if call.what == "ask":
+            if call.method == "ask":
                 _take_over(request, answer)
                 request.refused = answer.refused
             if answer.failure is not None:
@@ -326,10 +326,10 @@ class RayExecutor(Executor):
     def release(self, request: PreparedRequest) -> None:
         remote: _RemoteRequest = request.payload
         if remote.worker is not None:
-            remote.worker.send(WorkerCall(number=remote.number, what="release"))
+            remote.worker.send(WorkerCall(number=remote.number, method="release"))
 
     async def _call_any_worker(
-        self, what: Literal["identify", "prepare"], job: Job
+        self, method: Literal["identify", "prepare"], job: Job
     ) -> tuple[_RemoteRequest, WorkerAnswer]:
         """Have a job looked at or prepared by whichever worker there is."""
         losses = 0
@@ -337,7 +337,7 @@ class RayExecutor(Executor):
             worker = await self._choose(job)
             number = next(self._numbers)
             try:
-                answer = await worker.call(WorkerCall(number=number, what=what, job=job))
+                answer = await worker.call(WorkerCall(number=number, method=method, job=job))
             except WorkerLostError as error:
                 losses += 1
                 if losses >= _MAX_LOSSES:

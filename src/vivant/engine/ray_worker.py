@@ -55,7 +55,7 @@ class WorkerCall(Struct, frozen=True, kw_only=True, omit_defaults=True):
     number: int
     """`identify`, `prepare` and `ask` name what they make by it; `send` and `release` refer to what was made under it.
     `ask` prepares, sends when it is its turn, and releases what was answered; `release` has no answer."""
-    what: Literal["identify", "prepare", "ask", "send", "release", "limit", "give back"]
+    method: Literal["identify", "prepare", "ask", "send", "release", "limit", "give back"]
     job: Job | None = None
     limit: int = 0
     """How many requests may be under way here from now on, answered when no more are; or how many to give back of those
@@ -87,7 +87,7 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What came of a call."""
 
     number: int
-    what: Literal["identify", "prepare", "ask", "send", "limit", "give back"]
+    method: Literal["identify", "prepare", "ask", "send", "limit", "give back"]
     fingerprint: str = ""
     media: tuple[MediaUse, ...] = ()
     notes: tuple[str, ...] = ()
@@ -178,20 +178,20 @@ class RayWorker:
                 self._begin_call(call)
 
     def _begin_call(self, call: WorkerCall) -> None:
-        if call.what == "release":
+        if call.method == "release":
             self._prepared.pop(call.number, None)
             if (task := self._tasks.pop(call.number, None)) is not None:
                 task.cancel()
-        elif call.what == "limit":
+        elif call.method == "limit":
             self._cuts = call.cuts
             if not call.limit:  # before the change, which sends away what waits: each call is answered once
                 self._give_back(len(self._unsent))
             self._limit.change(call.limit)
-            self._drained.append(WorkerAnswer(number=call.number, what="limit"))
+            self._drained.append(WorkerAnswer(number=call.number, method="limit"))
             self._note_drained()
-        elif call.what == "give back":
+        elif call.method == "give back":
             self._give_back(call.limit)
-            self._give(WorkerAnswer(number=call.number, what="give back"))
+            self._give(WorkerAnswer(number=call.number, method="give back"))
         else:
             task = self._tasks[call.number] = asyncio.create_task(self._handle(call))
             task.add_done_callback(lambda _: self._end_call(call.number))
@@ -205,7 +205,7 @@ class RayWorker:
         for number in list(reversed(self._unsent))[:count]:
             self._unsent.pop(number).cancel()
             self._prepared.pop(number, None)
-            self._give(WorkerAnswer(number=number, what="ask", kind="withdrawn"))
+            self._give(WorkerAnswer(number=number, method="ask", kind="withdrawn"))
 
     def _note_drained(self) -> None:
         """Answer those that wait until no more requests are under way than may be."""
@@ -237,7 +237,7 @@ class RayWorker:
             self._preparer.close()
 
     async def _handle(self, call: WorkerCall) -> None:
-        assert call.what != "release"
+        assert call.method != "release"
         kind: Literal["media", "no data", "withdrawn", "denied", "fatal"]
         try:
             self._give(await self._answer(call))
@@ -257,20 +257,20 @@ class RayWorker:
             # A defect. The run ends with it: a call without an answer would wait for ever.
             logger.exception("The worker failed over a call")
             kind, reason = "fatal", f"a worker failed: {type(error).__name__}: {error}"
-        self._give(WorkerAnswer(number=call.number, what=call.what, error=reason, kind=kind))
+        self._give(WorkerAnswer(number=call.number, method=call.method, error=reason, kind=kind))
 
     async def _answer(self, call: WorkerCall) -> WorkerAnswer:
         assert self._executor is not None, "start() first"
-        if call.what == "send":
+        if call.method == "send":
             return await self._send(call, self._prepared[call.number])
         assert call.job is not None
-        if call.what == "identify":
+        if call.method == "identify":
             self._check_data(call.job)
             key = await self._executor.identify(call.job)
             return WorkerAnswer(
-                number=call.number, what="identify", fingerprint=key.fingerprint, media=key.media
+                number=call.number, method="identify", fingerprint=key.fingerprint, media=key.media
             )
-        if call.what == "ask":
+        if call.method == "ask":
             self._unsent[call.number] = self._tasks[call.number]
             try:
                 async with self._preparing:
@@ -334,14 +334,14 @@ class RayWorker:
 
 def _describe(call: WorkerCall, request: PreparedRequest, **outcome: Any) -> WorkerAnswer:
     """An answer with what the log records of a request; `send` has nothing new to say of it."""
-    assert call.what != "release"
-    if call.what != "send":
+    assert call.method != "release"
+    if call.method != "send":
         outcome |= {
             "fingerprint": request.key.fingerprint,
             "media": request.key.media,
             "notes": request.job.notes,
         }
-    return WorkerAnswer(number=call.number, what=call.what, **outcome)
+    return WorkerAnswer(number=call.number, method=call.method, **outcome)
 
 
 def request_key(answer: WorkerAnswer) -> RequestKey:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vivant.core.records import Record
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.core.types import Job, Reply, Request, Turn
 from vivant.engine.budget import ESTIMATED
 from vivant.engine.fingerprint import Fingerprints
@@ -50,7 +50,7 @@ async def fit_media(
 
 def build_request(job: Job, turns: tuple[Turn, ...]) -> Request:
     """What a model receives."""
-    return Request(turns=turns, **shared_fields(job, Request))
+    return Request(turns=turns, **copy_shared_fields(job, Request))
 
 
 def check_reply(reply: Reply) -> Reply:
@@ -77,7 +77,7 @@ def build_record(
     server: str = "",
 ) -> Record:
     """One line of the log. `estimated` is what it took, where the server does not say and a budget counts."""
-    fields = shared_fields(job, Record)
+    fields = copy_shared_fields(job, Record)
     if estimated is not None:
         fields["extra"] = {**fields.get("extra", {}), ESTIMATED: [estimated.sent, estimated.written]}
     return Record(

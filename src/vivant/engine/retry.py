@@ -40,7 +40,7 @@ class RetryPolicy(Struct, frozen=True):
             return None
         return pause
 
-    def until_back(self, tries: int) -> float:
+    def compute_probe_delay(self, tries: int) -> float:
         """Seconds before a server that does not answer is looked for again."""
         return min(self.probe, self._backoff(tries))
 

@@ -145,7 +145,7 @@ def _check_batches(model: Model, directory: RunDir, options: RunOptions) -> None
         rated = any((options.rpm, options.tpm, *budgets))
         check_batches(model, ray=options.executor == "ray", rated=rated)
     elif (directory.path / "batches").exists():
-        from vivant.engine.batches import check_none_under_way
+        from vivant.engine.batch_folder import check_none_under_way
 
         check_none_under_way(directory.path)
 
@@ -162,7 +162,7 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
             f"{directory.path} holds a run with other settings ({changed}). "
             "Choose another --out, or give the same settings to resume it"
         )
-    if not directory.unfinished():
+    if not directory.is_unfinished():
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
 
 

@@ -73,7 +73,7 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             limits=limits,
             variant=task_options.variant,
             subset=subset.fingerprint() if subset is not None else "",
-            **options.recorded() | {"decoding": _told_decoding(model, options.decoding_settings)},
+            **options.to_settings() | {"decoding": _sent_decoding(model, options.decoding_settings)},
         )
 
     plan = make_plan(selections, settings_for, tokenizer, options.prompts, subset)
@@ -181,7 +181,7 @@ def _check_decoding(model: Model, options: RunOptions) -> None:
         )
 
 
-def _told_decoding(model: Model, decoding: Decoding) -> Decoding:
+def _sent_decoding(model: Model, decoding: Decoding) -> Decoding:
     """The settings without those that the model is not told: what is recorded was sent."""
     return msgspec.structs.replace(
         decoding, **{name: () if name == "stop" else None for name in model.untold}

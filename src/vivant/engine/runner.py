@@ -298,21 +298,21 @@ class Runner:
             if isinstance(outcome, TransientError):
                 if outcome.slow_down:
                     self._limit.slow_down(request.admission or entry)
-                    self._tell_limit()
+                    self._share_limit()
                 if outcome.unreachable:
                     return outcome
             self._failures.note_reached()
             if isinstance(outcome, Reply):
                 self._failures.note_reply(outcome)
                 self._waits.note_answer()
-                self._limit.succeeded()
-                self._tell_limit()
+                self._limit.note_success()
+                self._share_limit()
                 self._typical.add(attempts.seconds)
             return outcome
         finally:
             self._limit.release()
 
-    def _tell_limit(self) -> None:
+    def _share_limit(self) -> None:
         if not self._stopping.is_set():
             self._executor.set_limit(int(self._limit.limit), self._limit.cuts)
 

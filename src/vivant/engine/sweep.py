@@ -20,7 +20,7 @@ from vivant.engine.cost import Ask, announce_cost
 from vivant.engine.options import RunOptions
 from vivant.engine.run_execution import run_plan
 from vivant.engine.run_planning import PlannedRun, default_run_name, plan_run
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 logger = logging.getLogger("vivant")
 
@@ -111,11 +111,11 @@ def build_sweep_table(
     points: Sequence[SweepPoint], protocol: Protocol | None = None, by: Sequence[str] = ()
 ) -> Table:
     """Score against frames, one line per number of frames, task and group."""
-    protocol = common_protocol([point.run for point in points], protocol)
+    protocol = choose_common_protocol([point.run for point in points], protocol)
     rows: list[tuple[int, Row]] = []
     for point in points:
         for part in point.run.scores(protocol):
-            rows += [(point.frames, row) for row in summarise(part, registry.of_task(part.task), by)]
+            rows += [(point.frames, row) for row in summarise(part, registry.get_by_task(part.task), by)]
     rows.sort(key=lambda pair: (pair[1].task, sorted(pair[1].group.items()), pair[0]))
     truncated = any(row.truncated for _, row in rows)
     body = tuple(

@@ -73,7 +73,7 @@ def measure_request(
             elif isinstance(part, Picture):
                 size += len(part.data)
                 pixels += part.width * part.height
-                tokens += rule.of(part.width, part.height)
+                tokens += rule.count(part.width, part.height)
             elif isinstance(part, Sound):
                 size += len(part.data)
                 tokens += len(part.data) / _SOUND_BYTES
@@ -91,7 +91,7 @@ def _file_size(path: str) -> int:
 
 
 def _clip_tokens(clip: Clip, rule: PictureTokens) -> int:
-    return sum(rule.of(frame.width, frame.height) for frame in clip.frames) if clip.frames else _CLIP
+    return sum(rule.count(frame.width, frame.height) for frame in clip.frames) if clip.frames else _CLIP
 
 
 class Estimator:
@@ -104,7 +104,7 @@ class Estimator:
         self._longest = 0.0
         self._largest = 0
 
-    def before(self, size: RequestSize, max_tokens: int | None) -> TokenUsage:
+    def estimate(self, size: RequestSize, max_tokens: int | None) -> TokenUsage:
         """A careful estimate. `max_tokens` is the limit on the reply, where there is one."""
         written = (
             max_tokens
@@ -119,7 +119,7 @@ class Estimator:
         self._largest = max(self._largest, usage.sent)
         self._longest = max(self._longest, float(usage.written))
 
-    def after(self, size: RequestSize, reply: Reply) -> TokenUsage:
+    def measure(self, size: RequestSize, reply: Reply) -> TokenUsage:
         """What a request took: as the server says, else by estimate. Later estimates learn from it."""
         sent, written = reply.tokens_in, reply.tokens_out
         if sent is not None:

@@ -33,27 +33,27 @@ class HubSample(Struct, frozen=True, kw_only=True):
 
 
 def fetch_sample(
-    identity: str, folder: Path, wanted: str = "", progress: ProgressCallback | None = None
+    identity: str, folder: Path, pattern: str = "", progress: ProgressCallback | None = None
 ) -> HubSample:
     """List a dataset and fetch the smallest of its data files that belong together, the test split before others.
 
     Args:
         identity: `ORG/NAME`.
         folder: Where the file goes, at its place in the repository.
-        wanted: A pattern of the data files to look at.
+        pattern: A pattern of the data files to look at.
         progress: Called as bytes arrive.
     """
     source = DataSource(repos=(Repo(id=identity),), licence="as the hub's page says")
     listing = list_hub_files(identity, source)
     names = tuple(sorted(file.name for file in listing.files))
     tables = sorted({make_pattern(choice) for choice in _list_tables(names)})
-    matching = [name for name in names if not wanted or fnmatch(name, wanted)]
+    matching = [name for name in names if not pattern or fnmatch(name, pattern)]
     if not matching:
         others = ", ".join(tables[:8]) or "none"
-        raise UsageError(f"--file {wanted}: {identity} has no such file; its data files: {others}")
+        raise UsageError(f"--file {pattern}: {identity} has no such file; its data files: {others}")
     chosen = choose_tables(matching)
     smallest = min((file for file in listing.files if file.name in chosen), key=lambda file: file.size)
-    if smallest.size > LARGEST and not wanted:
+    if smallest.size > LARGEST and not pattern:
         raise UsageError(
             f"{smallest.name} holds {format_size(smallest.size)}; to fetch it all the same: --file '{smallest.name}'"
         )

@@ -79,12 +79,7 @@ _FORMATTED = re.compile(r"^\s*(#{1,6} |[-*•] |\d+[.)] )|\*\*\S", re.MULTILINE)
 
 def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[CalibratedJudge]:
     """Every judge that was asked about any of the runs, with its answers joined to people's by id."""
-    models = dict.fromkeys(run.model for run in runs)
-    if len(models) > 1 and not human.names_models:
-        raise UsageError(
-            f"{human.file} does not say whose answers people scored, and the runs hold answers by "
-            f"{', '.join(models)}; add a column 'model', or check one model at a time"
-        )
+    human.require_models([run.model for run in runs], "check one model at a time")
     owners = AnswerOwners(human.file)
     by_fingerprint: dict[str, tuple[str, list[CalibrationItem], int]] = {}
     for run in runs:
@@ -181,7 +176,7 @@ def _read_people(
 def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, float]:
     by_rubric = {
         rubric.name: benchmark
-        for benchmark in map(registry.of_task, run.manifest.tasks)
+        for benchmark in map(registry.get_by_task, run.manifest.tasks)
         for rubric in benchmark.judged.rubrics(protocol)
     }
     return mean_ratings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -54,6 +54,15 @@ class HumanScores(Struct, frozen=True, kw_only=True):
     def names_models(self) -> bool:
         """Whether every score says whose answer it is for."""
         return all(model for _, model in self.scores)
+
+    def require_models(self, models: Iterable[str], remedy: str) -> None:
+        """An error where scores may belong to any of several models; `remedy`: what to do instead of naming them."""
+        names = dict.fromkeys(models)
+        if len(names) > 1 and not self.names_models:
+            raise UsageError(
+                f"{self.file} does not say whose answers people scored, and the runs hold answers by "
+                f"{', '.join(names)}; add a column 'model', or {remedy}"
+            )
 
     @property
     def example(self) -> str:

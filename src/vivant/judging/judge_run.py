@@ -49,7 +49,7 @@ from vivant.runs.judgements import (
     write_panel,
 )
 from vivant.runs.log import LogWriter
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.run_scoring import iter_answers
 from vivant.runs.settings import digest
 
@@ -119,12 +119,17 @@ class JudgeRunner:
     """One judge at work in one folder."""
 
     def __init__(
-        self, model: Model, settings: JudgeSettings, folder: Path, read: VerdictReader, options: JudgeOptions
+        self,
+        model: Model,
+        settings: JudgeSettings,
+        folder: Path,
+        reader: VerdictReader,
+        options: JudgeOptions,
     ) -> None:
         self._model = model
         self._settings = settings
         self._store = Judgements(folder)
-        self._read = read
+        self._reader = reader
         self._options = options
         self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
         self._state: _State = {}
@@ -232,7 +237,7 @@ class JudgeRunner:
     def _note(self, record: Record) -> None:
         """Keep count of what is settled, as the log has it and as records arrive: the log is read once."""
         key, sample, attempt = split_key(record.key)
-        verdict = read_verdict(record, attempt, self._rubrics, self._read)
+        verdict = read_verdict(record, attempt, self._rubrics, self._reader)
         if verdict.verdict.read or verdict.error:
             self._state[key, sample] = _SETTLED
         elif (before := self._state.get((key, sample), 0)) != _SETTLED:
@@ -281,7 +286,7 @@ def make_settings(
     return JudgeSettings(
         model=identify_model(model),
         protocol=protocol,
-        rubrics=tuple(rubric.reworded(options.prompts) for rubric in rubrics),
+        rubrics=tuple(rubric.reword(options.prompts) for rubric in rubrics),
         samples=options.samples,
         attempts=options.attempts,
         temperature=options.temperature,
@@ -291,17 +296,17 @@ def make_settings(
 
 def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | None = None) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
-    tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
+    tasks = [task for task in run.manifest.tasks if registry.get_by_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    common = common_protocol([run], protocol)
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(common)}
+    common = choose_common_protocol([run], protocol)
+    owners = {r.name: (r, b) for b in map(registry.get_by_task, tasks) for r in b.judged.rubrics(common)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, common)
 
     for options in judges:
-        check_judge_prompts([registry.of_task(task) for task in tasks], options.prompts)
+        check_judge_prompts([registry.get_by_task(task) for task in tasks], options.prompts)
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
@@ -339,7 +344,7 @@ def build_judge_requests(
     home = str(run.dir.path.resolve())
     asks: list[JudgeRequest] = []
     for task in tasks:
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         root = run.manifest.roots.get(task, "")
         context = JudgeContext(
             protocol=protocol, root=Path(root), run=run.dir.path, max_images=options.max_images
@@ -348,7 +353,7 @@ def build_judge_requests(
             question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, JudgeQuestion):
                 if options.prompts:
-                    rubric = question.rubric.reworded(options.prompts)
+                    rubric = question.rubric.reword(options.prompts)
                     question = msgspec.structs.replace(question, rubric=rubric)
                 asks.append(
                     JudgeRequest(

@@ -28,7 +28,7 @@ from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.run_scoring import iter_answers
 from vivant.runs.settings import digest
 
@@ -78,7 +78,7 @@ def judge_pairs(
     first: Run, second: Run, options: JudgeOptions, protocol: Protocol | None = None
 ) -> list[PairVerdict]:
     """Compare two runs' answers to the samples that both answered; resumes like any judging."""
-    protocol = common_protocol((first, second), protocol)
+    protocol = choose_common_protocol((first, second), protocol)
     asks = list(_build_requests(first, second, protocol, options))
     if not asks:
         raise UsageError(f"{first.name} and {second.name} have no judged sample in common")
@@ -184,7 +184,9 @@ def _build_requests(
 ) -> Iterator[JudgeRequest]:
     """Both orders of every pair. All pictures are named from the folder that holds both runs and their data."""
     tasks = [
-        t for t in first.manifest.tasks if t in second.manifest.tasks and registry.of_task(t).task(t).judged
+        t
+        for t in first.manifest.tasks
+        if t in second.manifest.tasks and registry.get_by_task(t).task(t).judged
     ]
     for task in tasks:
         base = _common_folder([first, second], task)
@@ -219,13 +221,13 @@ def _pair_question(left: JudgeQuestion, right: JudgeQuestion) -> JudgeQuestion:
 def _load_questions(
     run: Run, task: str, protocol: Protocol, options: JudgeOptions, base: Path
 ) -> Iterator[tuple[str, JudgeQuestion]]:
-    benchmark = registry.of_task(task)
+    benchmark = registry.get_by_task(task)
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
     for sample, record in iter_answers(task, run.dir.samples(), run.records(), protocol):
         question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, JudgeQuestion) and record.repeat == 0:
-            rubric = question.rubric.reworded(options.prompts)
+            rubric = question.rubric.reword(options.prompts)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=rubric, materials=moved)
 

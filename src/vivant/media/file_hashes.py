@@ -50,7 +50,7 @@ class FileHashes:
     def sha256(self, real: str, name: str) -> str:
         """The hash of the file at `real`; MediaErrors call it `name`."""
         status = stat_file(real, name)
-        digest = self.known(real, status)
+        digest = self.get(real, status)
         if digest is None:
             if status.st_size < SMALL:
                 data, digest = self.read(real, name)
@@ -71,7 +71,7 @@ class FileHashes:
         recent = self._recent.pop(real, None)
         if recent is not None:
             status = stat_file(real, name)
-            if recent[:2] == (status.st_size, status.st_mtime_ns) and self.known(real, status) is not None:
+            if recent[:2] == (status.st_size, status.st_mtime_ns) and self.get(real, status) is not None:
                 return recent[2], recent[3]
         try:
             with open(real, "rb", buffering=0) as file:
@@ -79,13 +79,13 @@ class FileHashes:
                 data = file.read()
         except OSError as error:
             raise MediaError(f"{name} cannot be read: {error.strerror}") from None
-        digest = self.known(real, status) if len(data) == status.st_size else None
+        digest = self.get(real, status) if len(data) == status.st_size else None
         if digest is None:
             digest = hashlib.sha256(data).hexdigest()
             self._learn(real, status, digest)
         return data, digest
 
-    def known(self, real: str, status: os.stat_result) -> str | None:
+    def get(self, real: str, status: os.stat_result) -> str | None:
         """The hash, if this file was met in this process and has not changed since."""
         entry = self._known.get(real)
         if entry is not None and entry[0] == status.st_size and entry[1] == status.st_mtime_ns:

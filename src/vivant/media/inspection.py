@@ -12,7 +12,7 @@ from vivant.core.types import Audio, Image, Part, Video
 from vivant.media.frame_cache import VideoInfo
 from vivant.media.images import check_picture, is_picture
 from vivant.media.paths import resolve_media, stat_file
-from vivant.media.worker_pool import MediaWorkerPool, shared_pool
+from vivant.media.worker_pool import MediaWorkerPool, get_shared_pool
 from vivant.media.worker_protocol import ProbeTask, VerifyTask
 
 
@@ -21,7 +21,7 @@ def probe(path: str | os.PathLike[str], pool: MediaWorkerPool | None = None) -> 
     real = os.path.realpath(path)
     stat_file(real, str(path))
     task = ProbeTask(path=real, name=str(path))
-    return msgspec.convert((pool or shared_pool()).run(task), VideoInfo)
+    return msgspec.convert((pool or get_shared_pool()).run(task), VideoInfo)
 
 
 def verify(path: str | os.PathLike[str], pool: MediaWorkerPool | None = None) -> str | None:
@@ -38,7 +38,7 @@ def verify(path: str | os.PathLike[str], pool: MediaWorkerPool | None = None) ->
         if is_picture(head, Path(real).suffix):
             check_picture(Path(real).read_bytes(), "")
             return None
-        line: str | None = (pool or shared_pool()).run(VerifyTask(path=real, name=""))
+        line: str | None = (pool or get_shared_pool()).run(VerifyTask(path=real, name=""))
     except MediaError as error:
         return str(error).strip(" :")
     except OSError as error:

@@ -354,7 +354,7 @@ class MediaLoader(Closeable):
 
     async def _sha256(self, real: str, name: str) -> str:
         status = stat_file(real, name)
-        if status.st_size < SMALL or self._hashes.known(real, status):
+        if status.st_size < SMALL or self._hashes.get(real, status):
             return self._hashes.sha256(real, name)
         return await self._read(self._hashes.sha256, real, name)
 

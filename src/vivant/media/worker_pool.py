@@ -179,6 +179,6 @@ def _kill_all(workers: set[_Worker]) -> None:
 
 
 @cache
-def shared_pool() -> MediaWorkerPool:
+def get_shared_pool() -> MediaWorkerPool:
     """The pool of functions that are called without a MediaLoader; ended when the program ends."""
     return MediaWorkerPool()

@@ -29,7 +29,7 @@ class Interval(Struct, frozen=True):
     high: float
     method: str
 
-    def scaled(self, factor: float) -> Interval:
+    def scale(self, factor: float) -> Interval:
         """The same interval in another unit (percent)."""
         return Interval(self.low * factor, self.high * factor, self.method)
 

@@ -78,13 +78,13 @@ class Anthropic(HttpModel):
         if self._sampling and not facts.combines_sampling:
             self.exclusive = ("temperature", "top_p")
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.named(*LIMIT_OPTIONS)
-        self._named |= {"sampling": self._sampling} if sampling is not None else {}
+        self._stated_options = options.select(*LIMIT_OPTIONS)
+        self._stated_options |= {"sampling": self._sampling} if sampling is not None else {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         extra = {"extra": self._extra} if self._extra else {}
-        return {"model": self.name, **extra, **self._named, **thinking_identity(self.thinking)}
+        return {"model": self.name, **extra, **self._stated_options, **thinking_identity(self.thinking)}
 
     async def ask(self, request: Request) -> Reply:
         async def post(limit: int | None) -> Any:

@@ -91,7 +91,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
                 raise unknown_name_error("model option", name, defaults)
         return {**defaults, **self.values}
 
-    def named(self, *names: str) -> dict[str, Any]:
+    def select(self, *names: str) -> dict[str, Any]:
         """The backend-specific settings of these names that the user gave, for the model's identity."""
         return {name: self.values[name] for name in names if self.values.get(name) is not None}
 

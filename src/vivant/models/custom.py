@@ -15,7 +15,7 @@ from typing import Any
 
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.python_files import digest_code, load_python_file
-from vivant.core.types import Clip, Picture, Reply, Request
+from vivant.core.types import Reply, Request, iter_pictures
 from vivant.models.base import Capabilities, Model, ModelError, ModelOptions, TransientError, make_error_reply
 
 _Outcome = Reply | TransientError | VivantError
@@ -139,7 +139,7 @@ class _BatchModel(_UserModel):
         """What comes of a batch. If the user's code raises, each request is asked alone: only those at fault fail.
         What the engine must hear of (try again, or end the run) is raised for the request that met it."""
         prompts = [request.text for request in requests]
-        media = [list_pictures(request) for request in requests]
+        media = [[picture.data for picture in iter_pictures(request.turns)] for request in requests]
         try:
             texts = await asyncio.to_thread(self._inner.generate, prompts, media)
         except Exception as error:  # the user's code: whatever else it raises costs a sample, not the run
@@ -171,18 +171,6 @@ def _read_text(text: Any) -> Reply:
         return to_reply(text)
     except TypeError as error:
         return make_error_reply(error)
-
-
-def list_pictures(request: Request) -> list[bytes]:
-    """All pictures of a request, frames of videos included, in order, as encoded bytes."""
-    pictures: list[bytes] = []
-    for turn in request.turns:
-        for part in turn.parts:
-            if isinstance(part, Picture):
-                pictures.append(part.data)
-            elif isinstance(part, Clip):
-                pictures.extend(frame.data for frame in part.frames)
-    return pictures
 
 
 def to_reply(result: Any) -> Reply:

@@ -68,13 +68,13 @@ class Gemini(HttpModel):
             thinking = _parse_budget(settings["thinking_budget"], thinking)
         self.thinking = plan_thinking(model, thinking, api="gemini", server=server)
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.named(*LIMIT_OPTIONS)
+        self._stated_options = options.select(*LIMIT_OPTIONS)
 
     @property
     def identity(self) -> Mapping[str, Any]:
         settings = {key: value for key, value in self._settings.items() if value is not None}
         extra = {"extra": self._extra} if self._extra else {}
-        named = {**settings, **extra, **self._named, **thinking_identity(self.thinking)}
+        named = {**settings, **extra, **self._stated_options, **thinking_identity(self.thinking)}
         return {"model": self.name, "video": self.capabilities.video, **named}
 
     async def close(self) -> None:

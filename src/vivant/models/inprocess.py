@@ -29,6 +29,7 @@ from vivant.models.local_model import (
     check_checkpoint_path,
     format_checkpoint_name,
     hash_checkpoint,
+    require_checkpoint,
 )
 from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
 from vivant.models.thinking import engine_thinking, plan_thinking, thinking_identity
@@ -86,7 +87,7 @@ class InProcessModel(LocalModel):
             workers=max(1, len(devices) // group),
         )
         self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), values)
-        self._limits_said = options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
+        self._stated_limits = options.select(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._checkpoint, self._revision = checkpoint, values["revision"]
 
     @property
@@ -94,7 +95,7 @@ class InProcessModel(LocalModel):
         stated = {name: self._settings_sent[name] for name in _NAMED}
         stated["checkpoint"] = hash_checkpoint(self._checkpoint)
         named = {name: value for name, value in stated.items() if value not in _UNSAID}
-        return {"model": self.name, **named, **self._limits_said, **thinking_identity(self.thinking)}
+        return {"model": self.name, **named, **self._stated_limits, **thinking_identity(self.thinking)}
 
     def tokenizer(self) -> Tokenizer | None:
         return load_tokenizer(self._checkpoint, self._revision)
@@ -192,21 +193,13 @@ def build_reply(
 
 def create_vllm(name: str, options: ModelOptions) -> Model:
     """`--model vllm-local/ID-or-folder`."""
-    if not name:
-        raise UsageError(
-            "Name the checkpoint: vllm-local/ID or vllm-local/FOLDER, "
-            "e.g. vllm-local/Qwen/Qwen2.5-VL-7B-Instruct"
-        )
+    require_checkpoint("vllm-local", name)
     require_package("vllm", "vllm", f"--model vllm-local/{name}")
     return VLLMLocal(name, options)
 
 
 def create_sglang(name: str, options: ModelOptions) -> Model:
     """`--model sglang-local/ID-or-folder`."""
-    if not name:
-        raise UsageError(
-            "Name the checkpoint: sglang-local/ID or sglang-local/FOLDER, "
-            "e.g. sglang-local/Qwen/Qwen2.5-VL-7B-Instruct"
-        )
+    require_checkpoint("sglang-local", name)
     require_package("sglang", "sglang", f"--model sglang-local/{name}")
     return SGLangLocal(name, options)

@@ -27,7 +27,7 @@ from vivant.models.local_model import (
     hash_checkpoint,
 )
 from vivant.models.processors import decode_picture, hide_broken_torchvision
-from vivant.models.transformers_engine import choose_device, generation_arguments, loading_error
+from vivant.models.transformers_engine import choose_device, describe_loading_error, generation_arguments
 from vivant.models.weights_check import require_all_weights
 
 TILE = 448
@@ -63,7 +63,9 @@ class InternVLChat(LocalModel):
             batch_size=1,
             workers=1 if values["device"] != "auto" else values["workers"],
         )
-        named = {name: value for name, value in options.named("dtype", "revision").items() if value != "auto"}
+        named = {
+            name: value for name, value in options.select("dtype", "revision").items() if value != "auto"
+        }
         self._identity = {"model": self.name, **tiles, "checkpoint": hash_checkpoint(checkpoint), **named}
 
     @property
@@ -135,7 +137,7 @@ class InternVLChatEngine:
             self._model = model.to(device).eval()
             self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, **origin)
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
-            raise ModelError(loading_error(checkpoint, error)) from error
+            raise ModelError(describe_loading_error(checkpoint, error)) from error
         if not callable(getattr(self._model, "chat", None)):
             raise ModelError(f"{checkpoint} has no .chat(); try --model transformers/{checkpoint}")
         self._default_system = getattr(self._model, "system_message", "")

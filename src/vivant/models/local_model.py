@@ -346,6 +346,14 @@ _HASHED = frozenset(
 )
 
 
+def require_checkpoint(backend: str, name: str) -> None:
+    """An error where `--model` names the backend alone."""
+    if not name:
+        raise UsageError(
+            f"Name the checkpoint: {backend}/ID or {backend}/FOLDER, e.g. {backend}/Qwen/Qwen2.5-VL-7B-Instruct"
+        )
+
+
 def check_checkpoint_path(checkpoint: str, option: Literal["model", "adapter"]) -> str:
     """A path that is written as one must be there; anything else is a name on the hub."""
     if checkpoint.startswith((".", "/", "~")):

@@ -37,7 +37,7 @@ class PictureTokens(Struct, frozen=True, omit_defaults=True):
     short: int = 768
     tile: int = 512
 
-    def of(self, width: int, height: int) -> int:
+    def count(self, width: int, height: int) -> int:
         """Tokens of one picture."""
         if self.rule == "fixed":
             return self.base

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from vivant import mini
 from vivant.core.errors import UsageError
-from vivant.core.types import Clip, Picture, Reply, Request
+from vivant.core.types import Reply, Request, iter_pictures
 from vivant.models.base import Model, ModelError, ModelOptions
 from vivant.models.baselines import split_words
 
@@ -56,10 +56,10 @@ class NearestPicture(Model):
         table = _load_table(self._folder)
         if not request.options:
             return Reply(status="error", error=f"'{self.name}' only chooses among options; this has none")
-        pictures = _list_pictures(request)
+        pictures = [picture.data for picture in iter_pictures(request.turns)]
         if not pictures:
             return Reply(status="error", error=f"'{self.name}' compares pictures; this question has none")
-        query = shrink([picture.data for picture in pictures])
+        query = shrink(pictures)
         key = query.tobytes()
         if key not in self._chosen:  # several questions are about one video
             self._chosen[key] = table.find(query)
@@ -113,17 +113,6 @@ def shrink(pictures: Sequence[bytes]) -> Thumbnails:
             resized = picture.convert("RGB").resize((WIDTH, HEIGHT), Image.Resampling.BOX)
         small.append(np.asarray(resized))
     return np.stack(small)
-
-
-def _list_pictures(request: Request) -> list[Picture]:
-    pictures: list[Picture] = []
-    for turn in request.turns:
-        for part in turn.parts:
-            if isinstance(part, Clip):
-                pictures += part.frames
-            elif isinstance(part, Picture):
-                pictures.append(part)
-    return pictures
 
 
 @cache

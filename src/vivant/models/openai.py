@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vivant.core.errors import UsageError, VivantError
-from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
+from vivant.core.types import Clip, Content, Picture, Reply, Request, Sound, Text
 from vivant.models.base import (
     Capabilities,
     Model,
@@ -23,21 +23,18 @@ from vivant.models.base import (
 from vivant.models.http import (
     HttpModel,
     complete_url,
-    describe_missing_answer,
     public_url,
-    read_count,
     read_key,
     read_string,
 )
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
+from vivant.models.openai_completions import read_completion
 from vivant.models.openai_responses import read_response, to_response_request
-from vivant.models.reply_json import read_any_form
 from vivant.models.reply_limit import ReplyLimit
 from vivant.models.server_errors import RequestRefusedError
 from vivant.models.server_video import VIDEO_OPTIONS, ServerVideo
 from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
-from vivant.models.thought_marks import ENDED_THINKING, split_thinking
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -107,11 +104,11 @@ class OpenAI(HttpModel):
         self.untold += ("stop",) if self._reasoning or self.uses_responses else ()
         self.untold += ("seed",) if self.uses_responses else ()
         self._reply_limit = ReplyLimit(self.thinking)
-        self._named = options.named(*LIMIT_OPTIONS)
-        self._named |= {"reasoning": self._reasoning} if reasoning is not None else {}
-        self._named |= {"sampling": self._sampling} if sampling is not None else {}
+        self._stated_options = options.select(*LIMIT_OPTIONS)
+        self._stated_options |= {"reasoning": self._reasoning} if reasoning is not None else {}
+        self._stated_options |= {"sampling": self._sampling} if sampling is not None else {}
         if self.uses_responses != model_facts.responses:
-            self._named["api"] = settings["api"]
+            self._stated_options["api"] = settings["api"]
         thinks = self.thinking is not None and self.thinking.room > 0
         no_logprobs = self._reasoning or thinks or self.uses_responses
         self.has_loglikelihood = self.facts.top_logprobs > 0 and not no_logprobs
@@ -129,7 +126,7 @@ class OpenAI(HttpModel):
             if self.capabilities.clips
             else self.capabilities.video,
             "extra": self._extra,
-            **self._named,
+            **self._stated_options,
             **thinking_identity(self.thinking),
         }
 
@@ -279,101 +276,6 @@ def join_text(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def encode_data_url(data: bytes, media_type: str) -> str:
     """Bytes as a `data:` URL."""
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
-
-
-@read_any_form
-def read_completion(answer: Any, where: str) -> Reply:
-    """A chat completion as a Reply; something that is not one may come right on another try."""
-    try:
-        choice = answer["choices"][0]
-        message = choice["message"]
-    except (KeyError, IndexError, TypeError) as error:
-        raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
-    finish = read_string(choice.get("finish_reason")) or "stop"
-    text = message.get("content") or ""
-    parts = _interleave_parts(text, message.get("images"))
-    marked, text, unfinished = split_thinking(_answer_text(text))
-    thinking = _read_thoughts(message) or marked
-    refusal = message.get("refusal")
-    usage = answer.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    status: Any = "ok"
-    error_text = ""
-    if finish == "error":
-        failure = choice.get("error")
-        words = read_string(failure.get("message") if isinstance(failure, dict) else failure)[:120]
-        raise TransientError(f"{where} failed while it answered: {words or 'finish_reason is error'}")
-    if finish == "content_filter" or refusal:
-        status, error_text = "refused", read_string(refusal) or "stopped by the content filter"
-    elif finish in ("tool_calls", "function_call") and not text:
-        status, error_text = "error", "the model called a tool and gave no answer"
-    elif finish == "length":
-        status, error_text = "truncated", "stopped at the token limit"
-    elif unfinished:
-        status, error_text = "truncated", ENDED_THINKING
-    elif message.get("content") is None and not parts:
-        status, error_text = "error", describe_missing_answer(thoughts=bool(thinking))
-    details = usage.get("completion_tokens_details")
-    details = details if isinstance(details, dict) else {}
-    return Reply(
-        status=status,
-        text=text,
-        parts=parts,
-        thinking=thinking,
-        error=error_text,
-        tokens_in=read_count(usage.get("prompt_tokens")),
-        tokens_out=read_count(usage.get("completion_tokens")),
-        tokens_thinking=read_count(details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
-        model=read_string(answer.get("model")),
-        provider=read_string(answer.get("provider")),
-    )
-
-
-def _read_thoughts(message: Mapping[str, Any]) -> str:
-    """Thoughts that a server sends apart from the answer, in any of the fields in use."""
-    thoughts = read_string(message.get("reasoning_content") or message.get("reasoning"))
-    if thoughts:
-        return thoughts
-    content, details = message.get("content"), message.get("reasoning_details")
-    pieces = [piece for piece in content if _is_thought(piece)] if isinstance(content, list) else []
-    if isinstance(details, list):
-        pieces = [
-            piece.get("text") or piece.get("summary") or "" for piece in details if isinstance(piece, dict)
-        ]
-    return read_string(pieces)
-
-
-def _is_thought(piece: Any) -> bool:
-    return isinstance(piece, dict) and piece.get("type") in ("thinking", "reasoning")
-
-
-def _answer_text(content: Any) -> str:
-    """The text of a message's content; thoughts among its typed parts are not part of it."""
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        texts = [piece for piece in content if isinstance(piece, dict) and isinstance(piece.get("text"), str)]
-        texts = [piece for piece in texts if not _is_thought(piece)]
-        return "".join(piece["text"] for piece in texts)
-    return read_string(content)
-
-
-def _interleave_parts(content: Any, images: Any) -> tuple[Part, ...]:
-    """Text and pictures in order, where a server sends pictures: among the content, or in a list after it."""
-    if isinstance(content, str) and not images:
-        return ()
-    pieces = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
-    parts: list[Part] = []
-    for piece in [*pieces, *(images if isinstance(images, list) else [])]:
-        if not isinstance(piece, dict):
-            continue
-        url = piece.get("image_url")
-        url = url.get("url") if isinstance(url, dict) else url
-        if isinstance(url, str) and url.startswith("data:"):
-            parts.append(Image(url))
-        elif isinstance(piece.get("text"), str) and piece["text"]:
-            parts.append(Text(piece["text"]))
-    return tuple(parts) if any(isinstance(part, Image) for part in parts) else ()
 
 
 def create(name: str, options: ModelOptions) -> Model:

@@ -152,7 +152,7 @@ def _batch_share(batch: Any, cost: Any) -> float | None:
     return round(batch / cost, 4) if isinstance(batch, int | float) and cost else None
 
 
-def names_to_look_up(name: str, server: str) -> tuple[str, ...]:
+def list_lookup_names(name: str, server: str) -> tuple[str, ...]:
     """Under which names a model's price may stand, the best first.
 
     A model behind OpenAI's protocol is first looked for under the server's own name: `xai/grok-4` for `openai/grok-4`

@@ -19,7 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.records import SHRUNK, MediaUse
-from vivant.core.types import Clip, Content, Picture, Sound, Text, Turn
+from vivant.core.types import Clip, Content, Picture, Sound, Text, Turn, iter_pictures
 from vivant.media.clips import describe_clip
 from vivant.media.frame_selection import spread_evenly
 from vivant.media.images import scale_picture
@@ -92,22 +92,12 @@ def find_problems(turns: tuple[Turn, ...], budget: RequestLimits) -> Iterator[st
         yield f"{_format_mb(total)} of at most {_format_mb(budget.request_bytes)}"
 
 
-def iter_pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
-    """All pictures of a request, frames included, in order."""
-    for turn in turns:
-        for part in turn.parts:
-            if isinstance(part, Picture):
-                yield part
-            elif isinstance(part, Clip):
-                yield from part.frames
-
-
 def estimate_tokens(turns: tuple[Turn, ...], budget: RequestLimits) -> int:
     """Tokens, by the budget's own rules."""
     characters = sum(len(part.text) for turn in turns for part in turn.parts if isinstance(part, Text))
     rule = budget.picture
     picture_tokens = (
-        sum(rule.of(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
+        sum(rule.count(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
     )
     return picture_tokens + math.ceil(characters / 4)
 

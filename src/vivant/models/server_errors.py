@@ -97,7 +97,7 @@ def find_kind(data: bytes, status: int = 400) -> Kind | None:
 
 
 def classify_error(
-    status: int, headers: Mapping[str, str], data: bytes, where: str, shown: bytes | None = None
+    status: int, headers: Mapping[str, str], data: bytes, where: str, redacted: bytes | None = None
 ) -> Exception:
     """Which kind of failure an answer other than a success is.
 
@@ -109,9 +109,9 @@ def classify_error(
         headers: the answer's headers.
         data: the answer's body, as it came: it decides the kind.
         where: the server, for the message.
-        shown: the body without secrets, for the message; `data` where there are none.
+        redacted: the body without secrets, for the message; `data` where there are none.
     """
-    answer = f"HTTP {status}: {read_error_message(data if shown is None else shown)}"
+    answer = f"HTTP {status}: {read_error_message(data if redacted is None else redacted)}"
     kind = find_kind(data, status)
     if kind is None:
         kind = {401: "bad_key", 402: "no_credit", 413: "too_long"}.get(status)  # type: ignore[assignment]

@@ -11,7 +11,7 @@ from vivant.models.base import ModelError
 from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url
 from vivant.models.processors import takes_videos
-from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, loading_error
+from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, describe_loading_error
 from vivant.models.vllm_engine import load_processor
 
 
@@ -44,7 +44,7 @@ class SGLangEngine:
                 **settings["engine_args"],
             )
         except (OSError, ValueError, ImportError, RuntimeError, TypeError) as error:
-            raise ModelError(loading_error(settings["model"], error)) from error
+            raise ModelError(describe_loading_error(settings["model"], error)) from error
         self._takes_parts = hasattr(self._processor, "image_processor")
         self.takes_video = settings["video"] == "native"
         if self.takes_video and not takes_videos(self._processor):

@@ -14,7 +14,6 @@ from typing import Any
 
 import msgspec
 
-from vivant.core.errors import UsageError
 from vivant.core.types import Tokenizer
 from vivant.models.base import Capabilities, Model, ModelOptions, parse_bool, parse_positive, require_package
 from vivant.models.local_model import (
@@ -22,6 +21,7 @@ from vivant.models.local_model import (
     check_checkpoint_path,
     format_checkpoint_name,
     hash_checkpoint,
+    require_checkpoint,
 )
 from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
 from vivant.models.thinking import engine_thinking, plan_thinking, thinking_identity
@@ -84,7 +84,7 @@ class Transformers(LocalModel):
             stated["video"] = "native"
         if settings["text_only"]:
             stated["text_only"] = True
-        stated |= options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
+        stated |= options.select(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._identity = {"model": self.name, **stated, **thinking_identity(self.thinking)}
         self.has_loglikelihood = self.thinking is None or not self.thinking.room
         self._checkpoint, self._revision = checkpoint, values["revision"]
@@ -106,11 +106,7 @@ _LOADING = ("dtype", "device", "device_map", "attention", "revision", "gguf_file
 
 def create(name: str, options: ModelOptions) -> Model:
     """`--model transformers/ID-or-folder`."""
-    if not name:
-        raise UsageError(
-            "Name the checkpoint: transformers/ID or transformers/FOLDER, "
-            "e.g. transformers/Qwen/Qwen2.5-VL-7B-Instruct"
-        )
+    require_checkpoint("transformers", name)
     for module in ("torch", "transformers"):
         require_package(module, "transformers", f"--model transformers/{name}")
     if _chats_by_itself(Path(name)):

@@ -45,7 +45,7 @@ class TransformersEngine:
             self._model = self._load(settings, dtype)
             self._processor = self._load_processor(settings)
         except (OSError, ValueError, ImportError, KeyError, UserWarning) as error:
-            raise ModelError(loading_error(settings["model"], error)) from error
+            raise ModelError(describe_loading_error(settings["model"], error)) from error
         if not settings["device_map"]:
             self._model.to(device)
         self._model.eval()
@@ -327,7 +327,7 @@ def choose_device(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, A
     return device, dtype
 
 
-def loading_error(checkpoint: str, error: Exception) -> str:
+def describe_loading_error(checkpoint: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in one line."""
     line = " ".join(str(error).split())
     if "trust_remote_code" in line:

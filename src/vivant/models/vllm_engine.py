@@ -16,7 +16,7 @@ from vivant.models.base import ModelError
 from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url, join_text
 from vivant.models.processors import decode_picture, takes_videos
-from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, loading_error
+from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, describe_loading_error
 
 _PLAIN = {"add_special_tokens": False}
 """For prompts in which the chat template has written the first token."""
@@ -45,7 +45,7 @@ class VLLMEngine:
             )
             self._processor = None if settings["video"] == "images" else load_processor(settings)
         except (OSError, ValueError, ImportError, RuntimeError, TypeError) as error:
-            raise ModelError(loading_error(settings["model"], error)) from error
+            raise ModelError(describe_loading_error(settings["model"], error)) from error
         self.takes_video = self._processor is not None and takes_videos(self._processor)
         if settings["video"] == "native" and not self.takes_video:
             raise ModelError(f"The processor of {settings['model']} takes no video: use --video-as images")

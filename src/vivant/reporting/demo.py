@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
-from vivant.benchmarks.summary import cluster_of, counted_value
+from vivant.benchmarks.summary import cluster_of, get_counted_value
 from vivant.core.table import Cell, Table
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 SELECTORS = {"mime/mcq": "MIME-mini", "mimic/thinking": "MIMIC-mini"}
 """The columns: what is asked, and how the table calls it."""
@@ -32,7 +32,7 @@ class DemoColumn:
             for part in parts
             if part.task in self.tasks
             for sample, _, score in part.rows
-            if (value := counted_value(part, score, self.benchmark.unparsed_value)) is not None
+            if (value := get_counted_value(part, score, self.benchmark.unparsed_value)) is not None
         ]
         if not counted:
             return "–", 0
@@ -59,7 +59,7 @@ def build_demo_table(runs: Mapping[str, Run], sees: Mapping[str, str]) -> Table:
         sees: What each of them is shown, by the same names.
     """
     columns = [DemoColumn(selector, title) for selector, title in SELECTORS.items()]
-    protocol = common_protocol(runs.values())
+    protocol = choose_common_protocol(runs.values())
     body: list[tuple[Cell, ...]] = []
     sizes: dict[str, int] = {}
     missing = unparsed = 0

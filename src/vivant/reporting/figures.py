@@ -22,7 +22,7 @@ from vivant.reporting.figure_style import MAP, FigureStyle, load_pyplot, save_fi
 from vivant.reporting.scatter_figures import draw_cost, draw_scatters
 from vivant.runs.overview import score_runs
 from vivant.runs.published_rows import list_selections
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 _MOST_CELLS = 14
 """A map with more columns than this has no room for figures in its cells."""
@@ -44,7 +44,7 @@ def draw_figures(
         protocol: `paper` or `strict`; None takes the first that all benchmarks have.
         style: Size and lettering; default: one column of a paper.
     """
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     parts = score_runs(runs, protocol)
     context = make_context(runs, protocol, style or FigureStyle())
     load_pyplot(context.style)

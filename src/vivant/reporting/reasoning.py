@@ -10,14 +10,14 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.reporting.robustness import format_span
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 
 def build_reasoning_tables(
     runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = ()
 ) -> list[Table]:
     """What has been labelled in these runs: segments, kinds, or both."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     segments = [shares for run in runs for shares in count_segment_shares(run, protocol)]
     kinds = [shares for run in runs for shares in count_kind_shares(run, protocol, by)]
     if not segments and not kinds:

@@ -14,7 +14,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 from vivant.runs.overview import score_runs
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 
 def _row(
@@ -26,8 +26,8 @@ def _row(
     scale: float | None = None,
     **more: object,
 ) -> Row:
-    factor = registry.of_task(run.task).task(run.task).scale if scale is None else scale
-    scaled = interval.scaled(factor) if interval else None
+    factor = registry.get_by_task(run.task).task(run.task).scale if scale is None else scale
+    scaled = interval.scale(factor) if interval else None
     fields = {"group": {}, **more}
     return Row(
         run=run.run,
@@ -60,15 +60,15 @@ def build_repeats_table(
     runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()
 ) -> Table:
     """One line per run and task: mean, spread between repeats, pass@k, agreement of answers."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     summaries = [
-        summarise_repeats(part, registry.of_task(part.task)) for part in score_runs(runs, protocol, where)
+        summarise_repeats(part, registry.get_by_task(part.task)) for part in score_runs(runs, protocol, where)
     ]
     steps = sorted({k for summary in summaries for k in summary.passes if k > 1})
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for summary in summaries:
-        scale = registry.of_task(summary.run.task).task(summary.run.task).scale
+        scale = registry.get_by_task(summary.run.task).task(summary.run.task).scale
         spread = None if summary.spread is None else summary.spread * scale
         body.append(
             (
@@ -123,14 +123,14 @@ def build_permutation_tables(
     runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()
 ) -> list[Table]:
     """How a score holds under other orders of the options; and how often each place was chosen."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     parts = score_runs(runs, protocol, where)
     permuted = [part for part in parts if was_permuted(part)]
     if not permuted:
         raise UsageError(
             "No question of these runs was asked under two orders of its options; run it with --permute K"
         )
-    summaries = [summarise_permutations(part, registry.of_task(part.task)) for part in permuted]
+    summaries = [summarise_permutations(part, registry.get_by_task(part.task)) for part in permuted]
     notes = [
         f"{part.run}, {part.task}: asked in one order, so left out." for part in parts if part not in permuted
     ]
@@ -244,7 +244,7 @@ def build_controls_table(
     runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = (), where: Sequence[str] = ()
 ) -> Table:
     """What is left of each score without pictures, without motion, without the order of frames."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     effects = measure_controls(runs, protocol, by, where)
     facets = list(dict.fromkeys(by))
     body: list[tuple[Cell, ...]] = []

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.summary import natural
+from vivant.benchmarks.summary import natural_sort_key
 from vivant.core.errors import VivantError
 from vivant.core.table import Row
 from vivant.core.types import FramePolicy
@@ -133,7 +133,7 @@ def build_matrix(
     lines = _merge_runs(scored)
     entries = [_name_entry(entry, lines) for entry in lines]
     kinds: tuple[EntryKind, ...] = ("model", "baseline", "human")
-    entries.sort(key=lambda entry: (kinds.index(entry.kind), natural(entry.name)))
+    entries.sort(key=lambda entry: (kinds.index(entry.kind), natural_sort_key(entry.name)))
     tasks = dict.fromkeys(row.task for each in scored for row in each.rows)
     benchmarks = _sort_benchmarks(entries)
     return ScoreMatrix(
@@ -216,7 +216,7 @@ def _merge_runs(scored: Iterable[RunRows]) -> list[MatrixEntry]:
 
 def _usual_style(task: str) -> str:
     try:
-        return registry.of_task(task).styles[0]
+        return registry.get_by_task(task).styles[0]
     except VivantError:  # a benchmark that is not installed here
         return ""
 
@@ -247,7 +247,8 @@ def _drop_usual_style(entry: MatrixEntry) -> Mapping[str, str]:
 
 def _list_dimensions(entries: Sequence[MatrixEntry]) -> dict[str, tuple[str, ...]]:
     values = {
-        name: tuple(sorted({entry.dimensions[name] for entry in entries}, key=natural)) for name in DIMENSIONS
+        name: tuple(sorted({entry.dimensions[name] for entry in entries}, key=natural_sort_key))
+        for name in DIMENSIONS
     }
     return {name: different for name, different in values.items() if len(different) > 1}
 
@@ -268,7 +269,7 @@ def _sort_tasks(benchmark: str, tasks: Iterable[str]) -> list[str]:
         }
     except VivantError:
         order = {}
-    return sorted(own, key=lambda task: (order.get(task, len(order)), natural(task)))
+    return sorted(own, key=lambda task: (order.get(task, len(order)), natural_sort_key(task)))
 
 
 def _build_benchmark(
@@ -303,7 +304,7 @@ def _build_task(
     if reference:
         people += [row for row in figures if classify_model(row.model) == "human" and row.metric == metric]
     try:
-        info = registry.of_task(task).task(task)
+        info = registry.get_by_task(task).task(task)
         title, scale, judged = info.title, info.scale, info.judged
     except VivantError:
         title, scale, judged = task.partition("/")[2], 100.0, False

@@ -25,7 +25,7 @@ def draw_sweep(points: Sequence[SweepPoint], path: Path, table: Table | None = N
     for task in run.manifest.tasks:
         if uses_mini([run], task.partition("/")[0]):  # no published curve was measured on it
             continue
-        curves.update(registry.of_task(task).published.frame_curves())
+        curves.update(registry.get_by_task(task).published.frame_curves())
     draw_curve(
         table or build_sweep_table(points), path, title=f"{run.model}, {run.manifest.style}", published=curves
     )

@@ -92,7 +92,7 @@ class RunDir:
         """Whether there is a run here."""
         return self.manifest_file.exists()
 
-    def unfinished(self) -> bool:
+    def is_unfinished(self) -> bool:
         """Whether there is nothing here but what a run leaves that was killed while it started."""
         if not self.path.is_dir():
             return True

@@ -119,11 +119,11 @@ def _format_answer(verdict: JudgeVerdict, rubric: Rubric) -> str:
     return f"{value:g}" if isinstance(value, float) else value
 
 
-def mean_ratings(judgements: Judgements, read: VerdictReader) -> dict[str, float]:
+def mean_ratings(judgements: Judgements, reader: VerdictReader) -> dict[str, float]:
     """A judge's mean figure for every answer of which a verdict could be read, on the rubric's own scale."""
     rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
     means: dict[str, float] = {}
-    for key, verdicts in judgements.verdicts(read).items():
+    for key, verdicts in judgements.verdicts(reader).items():
         ratings = [
             figure
             for verdict in verdicts.values()

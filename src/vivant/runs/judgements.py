@@ -123,7 +123,7 @@ class Judgements:
             key, sample, attempt = split_key(record.key)
             yield key, sample, attempt, record
 
-    def verdicts(self, read: VerdictReader) -> dict[str, dict[int, JudgeVerdict]]:
+    def verdicts(self, reader: VerdictReader) -> dict[str, dict[int, JudgeVerdict]]:
         """Verdicts by the answer's key and their number; of several attempts the first that can be read."""
         rubrics = {rubric.name: rubric for rubric in self.manifest.settings.rubrics}
         verdicts: dict[str, dict[int, JudgeVerdict]] = {}
@@ -132,12 +132,12 @@ class Judgements:
             before = by_sample.get(sample)
             if before is not None and before.verdict.read:
                 continue
-            by_sample[sample] = read_verdict(record, attempt, rubrics, read)
+            by_sample[sample] = read_verdict(record, attempt, rubrics, reader)
         return verdicts
 
 
 def read_verdict(
-    record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: VerdictReader
+    record: Record, attempt: int, rubrics: Mapping[str, Rubric], reader: VerdictReader
 ) -> JudgeVerdict:
     """What one record of a judge's log says."""
     name, notes = record.notes[0].removeprefix(_NOTE) if record.notes else "", record.notes[1:]
@@ -150,7 +150,7 @@ def read_verdict(
     if reply.status == "refused":
         verdict = Verdict(why=f"the judge refused: {reply.error}")
     else:
-        verdict = read(reply.text, rubrics[name])
+        verdict = reader(reply.text, rubrics[name])
     return JudgeVerdict(verdict, name, attempt + 1, reply.text, notes=notes)
 
 

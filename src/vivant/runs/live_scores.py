@@ -27,14 +27,14 @@ class RecordScorer:
 
     def can_score(self, task: str) -> bool:
         """Whether records of a task can be scored on this machine; judged ones, where judges were asked."""
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         if benchmark.task(task).judged:
             return bool(read_panel(self._run.path, self._protocol))
         return not benchmark.explain_unscorable(task)
 
     def scores_apart(self, task: str) -> bool:
         """Whether each record of a task can be scored without the others."""
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         apart = benchmark.task(task).judged or scores_apart(benchmark)
         return apart and self.can_score(task)
 
@@ -44,7 +44,7 @@ class RecordScorer:
         Raises:
             VivantError: where the benchmark cannot score them.
         """
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []

@@ -10,7 +10,8 @@ import msgspec
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
-from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
+from vivant.benchmarks.conditions import restrict
+from vivant.benchmarks.summary import judge_notes, make_published_row, summarise
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.records import SHRUNK
 from vivant.core.table import Cell, Row, Table
@@ -21,7 +22,7 @@ from vivant.runs.published_rows import (
     list_selections,
     select_published,
 )
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.stopping_table import describe_stop, find_stopped
 from vivant.runs.subset import add_estimate, load_run_subset
 
@@ -33,9 +34,10 @@ def score_runs(
     values: Mapping[str, Any] | None = None,
 ) -> list[ScoredRun]:
     """All tasks of all runs, scored, and restricted to the samples that `where` names."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     known = {
-        run: {name for task in run.manifest.tasks for name in registry.of_task(task).settings} for run in runs
+        run: {name for task in run.manifest.tasks for name in registry.get_by_task(task).settings}
+        for run in runs
     }
     every = set().union(*known.values())
     for name in values or ():
@@ -71,7 +73,7 @@ def build_overview(
         intervals: `auto`, or `bootstrap` to resample clusters.
         values: Scoring settings other than the defaults.
     """
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     parts = score_runs(runs, protocol, where, values)
     lacking = _lack_facets(parts, by)
     stopped = {(run.name, task): state for run in runs for task, state in find_stopped(run).items()}
@@ -80,7 +82,7 @@ def build_overview(
     estimates: list[str] = []
     rows: list[Row] = []
     for part in parts:
-        benchmark = registry.of_task(part.task)
+        benchmark = registry.get_by_task(part.task)
         own = tuple(facet for facet in by if facet not in lacking.get((part.run, part.task), ()))
         part_rows = summarise(part, benchmark, own, intervals=intervals)
         subset = subsets.get(part.run)
@@ -150,7 +152,7 @@ def _choose_columns(
 def _lack_facets(parts: Sequence[ScoredRun], by: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
     """By run and task, the facets of `by` that it does not have. One that none has is an error."""
     known = {
-        (part.run, part.task): set(registry.of_task(part.task).facets).union(
+        (part.run, part.task): set(registry.get_by_task(part.task).facets).union(
             *(sample.facets for sample, _, _ in part.rows)
         )
         for part in parts
@@ -189,7 +191,7 @@ def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
     """Expected score of a guess, where every sample has one."""
     levels: dict[tuple[str, str], float] = {}
     for part in parts:
-        benchmark = registry.of_task(part.task)
+        benchmark = registry.get_by_task(part.task)
         values = [benchmark.chance_as_scored(sample, part.settings) for sample, _, _ in part.rows]
         chances = [value for value in values if value is not None]
         if chances and len(chances) == len(values):
@@ -203,7 +205,7 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
     if methods:
         notes.append("Intervals: " + "; ".join(methods) + ".")
     for part in parts:
-        defaults = dict(registry.of_task(part.task).settings)
+        defaults = dict(registry.get_by_task(part.task).settings)
         changed = {k: v for k, v in part.settings.items() if defaults.get(k) != v}
         if changed:
             settings_text = ", ".join(f"{name}={value}" for name, value in changed.items())
@@ -274,7 +276,7 @@ def list_published_rows(
 ) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
-        published_row(figure)
+        make_published_row(figure)
         for task in sorted(tasks)
         for figure in selections[task.partition("/")[0]].rows
         if figure.task == task and set(figure.group) == set(by)
@@ -310,7 +312,7 @@ def build_layout(
     values: Mapping[str, Any] | None = None,
 ) -> Table:
     """A benchmark's own table: `mime:1`. `published` is for runs on a mini-edition, and for `exact` rows."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
     if not colon or short not in benchmark.tables.layouts:

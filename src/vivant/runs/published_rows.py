@@ -166,8 +166,8 @@ def _describe_differences(
         for (row, run), changes in known.items():
             for difference in changes:
                 if difference.field == field:
-                    here.setdefault(difference.here, []).append(run)
-                    there.setdefault(difference.there, []).append(row[0])
+                    here.setdefault(difference.run_value, []).append(run)
+                    there.setdefault(difference.recipe_value, []).append(row[0])
         if here:
             ours = "; ".join(_name(text, names, len(runs)) for text, names in here.items())
             models = len({row[0] for row, _ in known})

@@ -26,11 +26,11 @@ class RecipeDifference(Struct, frozen=True, order=True):
 
     field: str
     """One of `recipes.FIELDS`, or `items`."""
-    here: str
-    there: str
+    run_value: str
+    recipe_value: str
 
     def __str__(self) -> str:
-        return f"{self.here}; the recipe: {self.there}"
+        return f"{self.run_value}; the recipe: {self.recipe_value}"
 
 
 def list_recipe_differences(
@@ -48,9 +48,9 @@ def list_recipe_differences(
     sets = recipe.sets
     differences: list[RecipeDifference] = []
 
-    def compare(name: str, here: Any, there: Any) -> None:
-        if here != there:
-            differences.append(RecipeDifference(name, str(here), str(there)))
+    def compare(name: str, run_value: Any, recipe_value: Any) -> None:
+        if run_value != recipe_value:
+            differences.append(RecipeDifference(name, str(run_value), str(recipe_value)))
 
     if "style" in sets:
         compare("style", settings.style, sets["style"])
@@ -97,20 +97,20 @@ def _compare_media(differences: list[RecipeDifference], recipe: RowRecipe, setti
     if settings.control != "none":
         differences.append(RecipeDifference("media", f"control {settings.control}", "none"))
     if any(name in sets for name in _FRAME_OPTIONS):
-        here, there = describe_frames(settings.frames), describe_frames(expected)
-        if here != there:
-            differences.append(RecipeDifference("frames", here, there))
+        run_value, recipe_value = describe_frames(settings.frames), describe_frames(expected)
+        if run_value != recipe_value:
+            differences.append(RecipeDifference("frames", run_value, recipe_value))
     if "longest_side" in sets or "jpeg_quality" in sets:
-        here, there = _describe_size(settings.frames), _describe_size(expected)
-        if here != there:
-            differences.append(RecipeDifference("size", here, there))
+        run_value, recipe_value = _describe_size(settings.frames), _describe_size(expected)
+        if run_value != recipe_value:
+            differences.append(RecipeDifference("size", run_value, recipe_value))
     for option, field in (("detail", "detail"), ("max_pixels", "size")):
         value, wanted_value = settings.model.get(option), sets.get("model_options", {}).get(option)
         if wanted_value is not None and value != wanted_value:
             unit = " pixels in all at most" if option == "max_pixels" else ""
             absent = _describe_size(settings.frames) if option == "max_pixels" else "not sent"
-            here = absent if value is None else f"{value}{unit}"
-            differences.append(RecipeDifference(field, here, f"{wanted_value}{unit}"))
+            run_value = absent if value is None else f"{value}{unit}"
+            differences.append(RecipeDifference(field, run_value, f"{wanted_value}{unit}"))
 
 
 _NATIVE = {True: True, "native": True, "file": True, "video": True, False: False, "images": False}

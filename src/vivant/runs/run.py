@@ -72,7 +72,7 @@ class Run:
             values: Scoring settings other than the defaults. Their scores are kept beside the default ones.
             anew: Score again even where stored scores are fresh.
         """
-        return self._scoring.scores(common_protocol([self], protocol), values, anew=anew)
+        return self._scoring.scores(choose_common_protocol([self], protocol), values, anew=anew)
 
     def ensure_stored(self, protocol: Protocol) -> Path | None:
         """The file of the default scores, made anew where it is stale; None where the directory is only for reading."""
@@ -154,7 +154,7 @@ class Run:
 
     def score_file(self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None) -> Path:
         """Where the scores of a protocol are stored; those with other settings have a file of their own."""
-        name = common_protocol([self], protocol)
+        name = choose_common_protocol([self], protocol)
         return self.dir.score_file(name, self._scoring.scoring_settings(name, values)[1])
 
     def default_scoring(self, protocol: Protocol) -> dict[str, dict[str, Any]]:
@@ -237,9 +237,9 @@ def _find_below(path: Path, depth: int) -> list[Path]:
     return folders
 
 
-def common_protocol(runs: Iterable[Run], wanted: Protocol | None = None) -> Protocol:
+def choose_common_protocol(runs: Iterable[Run], requested: Protocol | None = None) -> Protocol:
     """The protocol to score these runs by: the one asked for, else the first that all their benchmarks have."""
-    return registry.choose_protocol([task for run in runs for task in run.manifest.tasks], wanted)
+    return registry.choose_protocol([task for run in runs for task in run.manifest.tasks], requested)
 
 
 __all__ = ["Run", "RunError", "load_run", "load_runs"]

@@ -127,7 +127,7 @@ class RunScoring:
 
     def _check_scorable(self) -> tuple[str, ...]:
         """The tasks that can be scored on this machine; the others cost a warning, or an error where none is left."""
-        lacking = {task: registry.of_task(task).explain_unscorable(task) for task in self.manifest.tasks}
+        lacking = {task: registry.get_by_task(task).explain_unscorable(task) for task in self.manifest.tasks}
         reasons = {task: reason for task, reason in lacking.items() if reason}
         for task, reason in reasons.items():
             if len(reasons) == len(lacking):
@@ -148,7 +148,7 @@ class RunScoring:
         self, protocol: Protocol, values: Mapping[str, Any] | None
     ) -> tuple[dict[str, dict[str, Any]], str]:
         """The scoring settings of each task, and a short name for them where they are not the default."""
-        benchmarks = {task: registry.of_task(task) for task in self.manifest.tasks}
+        benchmarks = {task: registry.get_by_task(task) for task in self.manifest.tasks}
         known = {name for benchmark in benchmarks.values() for name in benchmark.settings}
         unknown = [name for name in values or () if name not in known]
         if unknown:
@@ -169,7 +169,7 @@ class RunScoring:
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:
         """The judges that count, where any task needs one. To have none is an error, not another metric."""
-        judged = [task for task in self.manifest.tasks if registry.of_task(task).task(task).judged]
+        judged = [task for task in self.manifest.tasks if registry.get_by_task(task).task(task).judged]
         if not judged:
             return []
         judges = read_panel(self.dir.path, protocol)
@@ -189,7 +189,7 @@ class RunScoring:
         values: Mapping[str, Any],
         judges: list[Judgements],
     ) -> dict[str, Score]:
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         rows = _join_records(task, samples, records)
         if not benchmark.task(task).judged:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
@@ -255,7 +255,7 @@ class RunScoring:
         self, task: str, rows: Iterable[Joined], protocol: Protocol, values: Mapping[str, Any]
     ) -> Iterator[Score]:
         """Scores in the order of the rows, so many at a time; all at once where the benchmark needs it."""
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
         source = iter(rows)
         size = _PORTION if scores_apart(benchmark) else None
@@ -279,7 +279,7 @@ class RunScoring:
             protocol=protocol,
             rows=rows,
             settings=values.get(task, {}),
-            judges=infos if registry.of_task(task).task(task).judged else (),
+            judges=infos if registry.get_by_task(task).task(task).judged else (),
             root=self.manifest.roots.get(task, ""),
             path=str(self.dir.path),
             identity=(self.manifest.run, self.manifest.fingerprint),

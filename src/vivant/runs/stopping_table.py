@@ -111,7 +111,7 @@ def describe_stop(
             notes.append(
                 f"{where}: half of the interval is {half:.1f} points; the score need not lie in its middle."
             )
-        wide = follow_targets(task.order, sums, finite=False).interval.scaled(scale)
+        wide = follow_targets(task.order, sums, finite=False).interval.scale(scale)
         kind = "all groups shown together, for" if in_groups else "for"
         notes.append(f"{where}: {kind} other questions of the same kind, {wide.low:.1f} – {wide.high:.1f}.")
         if not task.order.clustered:

@@ -83,7 +83,7 @@ class Subset(ShownTables, Struct, frozen=True, kw_only=True):
 
 def _build_error_table(task: str, result: Subset) -> Table:
     own = result.tasks[task]
-    scale = registry.of_task(task).task(task).scale
+    scale = registry.get_by_task(task).task(task).scale
     return Table(
         title=f"{task}: {len(own.items)} of {own.samples} samples, each model predicted without its own runs",
         columns=("model", "score on all", "estimate", "error", "naive mean", "run"),
@@ -193,7 +193,7 @@ def add_estimate(
     if estimate is None or len(rows) != 1:
         return list(rows), []
     scale = benchmark.task(part.task).scale
-    ends = estimate.interval.scaled(scale)
+    ends = estimate.interval.scale(scale)
     row = rows[0]
     predicted = msgspec.structs.replace(
         row,

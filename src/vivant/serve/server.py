@@ -55,7 +55,7 @@ def serve(
         key: default: a new one where others can reach the server, else none.
         ready: called with the address, the model's name and the key once it can be asked.
     """
-    require_modules("starlette", "uvicorn", what="vivant serve needs a web server", extra="web")
+    require_modules("starlette", "uvicorn", problem="vivant serve needs a web server", extra="web")
     import uvicorn
 
     from vivant.serve.app import create_app

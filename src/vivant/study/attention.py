@@ -24,7 +24,7 @@ def _is_expected(answer: Any, expected: Any) -> bool:
     return bool(answer == expected)
 
 
-def expected_answers(item: StudyItem, line: KeyLine | None) -> dict[str, Any]:
+def get_expected_answers(item: StudyItem, line: KeyLine | None) -> dict[str, Any]:
     """What somebody who pays attention answers to a check, by page or part; empty where nothing is known."""
     if line is None:
         return item.expected

@@ -10,7 +10,7 @@ from vivant.analysis.correction.people import join_people
 from vivant.benchmarks.base import Protocol
 from vivant.core.table import Table
 from vivant.reporting.correction import build_correction_table
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.study.people_source import load_people
 
 
@@ -33,4 +33,6 @@ def build_corrected_table(
     people = load_people(sources)
     figures = join_people(runs, people, protocol, where)
     name = ", ".join(str(source) for source in sources)
-    return build_correction_table(correct_scores(figures, by), by, common_protocol(runs, protocol), name)
+    return build_correction_table(
+        correct_scores(figures, by), by, choose_common_protocol(runs, protocol), name
+    )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from vivant.core.errors import DataError
-from vivant.study.attention import expected_answers
+from vivant.study.attention import get_expected_answers
 from vivant.study.design import KEY_FILE, PAGES, KeyLine, Study, StudyItem
 from vivant.study.loading import LoadedStudy, StudyError, read_numbered_lines
 
@@ -57,7 +57,7 @@ def find_key_faults(loaded: LoadedStudy, key: Key) -> list[str]:
             f"{file}, item '{name}': {fault}" for fault in _find_misfits(loaded.study, items[name], line)
         ]
     for item in loaded.items:
-        if item.check and not expected_answers(item, key.get(item.id)):
+        if item.check and not get_expected_answers(item, key.get(item.id)):
             faults.append(f"{file}: the check '{item.id}' has no expected answer; add `expected` or `option`")
     return faults
 

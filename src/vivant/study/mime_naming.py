@@ -221,7 +221,7 @@ def build_naming_table(naming: Naming) -> Table:
         raise DataError("There are no answers yet: let people answer the study, or name a model with --model")
     rows = []
     for entry in sorted(naming.actions, key=lambda entry: (entry.source, entry.share, entry.action)):
-        interval = wilson(entry.named, entry.answers).scaled(100)
+        interval = wilson(entry.named, entry.answers).scale(100)
         rows.append(
             (
                 entry.source,

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.core.errors import UsageError
-from vivant.runs.run import common_protocol
+from vivant.runs.run import choose_common_protocol
 from vivant.study.asking_plan import PlannedAnswer, write_plan
 from vivant.study.judge_plan import UNITS, AskingPlan
 from vivant.study.make import StudySpec, make_study
@@ -83,7 +83,7 @@ def _make_spec(plan: AskingPlan, judgements: int) -> StudySpec:
             origin=(str(plan.runs[0].dir.path),),
             seed=plan.seed,
             judgements_per_item=judgements,
-            labels=common_protocol(plan.runs, plan.protocol),
+            labels=choose_common_protocol(plan.runs, plan.protocol),
             title=TITLE,
             languages=("en",),
             only={origin: frozenset(samples) for origin, samples in chosen.items()},

@@ -73,11 +73,11 @@ def load_results(folder: str | Path, database: str | None = None) -> StudyResult
     # Late: SQLAlchemy is an extra, and making a study needs none. And what serves pages must not know the key's reader.
     from vivant.study.key import load_fitting_key
     from vivant.study.store import open_store
-    from vivant.study.store.met_items import check_items
+    from vivant.study.store.met_items import check_item_order
 
     loaded = load_study(folder)
     key = load_fitting_key(loaded)
     with open_store(folder, database, create=False) as store:
-        check_items(store, loaded)
+        check_item_order(store, loaded)
         people = {person.annotator: person for person in store.people()}
         return StudyResults(loaded, key, people, tuple(store.judgements()))

@@ -130,7 +130,7 @@ def resolve_precision(recipe: Recipe) -> str:
         return recipe.train.precision
     model = recipe.model
     names = {model.vision_source, model.language_source} - {""}
-    stored = {open_checkpoint(name).stored_dtype() for name in sorted(names)} if not recipe.begin else set()
+    stored = {open_checkpoint(name).read_dtype() for name in sorted(names)} if not recipe.begin else set()
     return "bf16" if "bfloat16" in stored else "no"
 
 

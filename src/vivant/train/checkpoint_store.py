@@ -63,13 +63,13 @@ class CheckpointStore:
         """Why something could not be written."""
 
     @contextmanager
-    def writing(self, what: str) -> Iterator[None]:
+    def writing(self, label: str) -> Iterator[None]:
         """Keep it in mind where something cannot be written."""
         try:
             yield
         except (OSError, SafetensorError) as error:
             self.error = TrainingError(
-                f"{what} cannot be written: {error}; {self.describe_last()}. Make room and --resume"
+                f"{label} cannot be written: {error}; {self.describe_last()}. Make room and --resume"
             )
 
     def describe_last(self) -> str:

@@ -25,7 +25,7 @@ from torch import Tensor
 from vivant.core.errors import VivantError
 from vivant.core.files import atomic_path, remove
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import loading_error
+from vivant.models.transformers_engine import describe_loading_error
 from vivant.train.backbones.tokenizers import load_tokenizer
 from vivant.train.data.dataloader import TrainingPosition
 from vivant.train.model.config import MimicChatConfig, ModelSettings
@@ -114,7 +114,7 @@ def load_model(
         tokenizer = load_tokenizer(path)
         weights = load_file(path / WEIGHTS)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ModelError(loading_error(str(path), error)) from error
+        raise ModelError(describe_loading_error(str(path), error)) from error
     if config.model_type != MimicChatConfig.model_type or not config.parts:
         raise CheckpointError(
             f"{path} is a {config.model_type}, no MIMIC-Chat; try --model transformers/{path}"
@@ -164,7 +164,7 @@ def read_trained(folder: Path) -> list[str]:
     try:
         config = MimicChatConfig.from_pretrained(folder)
     except (OSError, ValueError) as error:
-        raise ModelError(loading_error(str(folder), error)) from error
+        raise ModelError(describe_loading_error(str(folder), error)) from error
     return config.trained or []
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.summary import matches, parse_where
+from vivant.benchmarks.conditions import matches, parse_where
 from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.files import remove
 from vivant.core.types import FramePolicy

@@ -24,7 +24,7 @@ from vivant.judging.human_scores import HumanScores, read_human_scores
 from vivant.judging.judge_run import JudgeRequest, build_judge_requests
 from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 
 class JudgeDataReport(Struct, frozen=True):
@@ -64,10 +64,10 @@ def write_judge_data(
     unscored = 0
     media = out.with_suffix(".media")
     for run in runs:
-        tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
+        tasks = [task for task in run.manifest.tasks if registry.get_by_task(task).task(task).judged]
         if not tasks:
             raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-        settled = common_protocol([run], protocol)
+        settled = choose_common_protocol([run], protocol)
         for ask in build_judge_requests(run, tasks, settled, JudgeOptions(model="people")):
             score = _find_score(scores, ask, run.manifest.model)
             if score is None:

@@ -47,7 +47,7 @@ class MimicChatModel(LocalModel):
             workers=values["workers"],
         )
         self.capabilities = Capabilities(images=True)
-        named = {name: value for name, value in options.named("dtype").items() if value != "auto"}
+        named = {name: value for name, value in options.select("dtype").items() if value != "auto"}
         self._identity = {"model": self.name, "checkpoint": hash_checkpoint(path), **named}
 
     @property

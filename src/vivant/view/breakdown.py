@@ -127,7 +127,7 @@ class _CountedSamples:
 def _find_counted(task: str) -> tuple[str, float | None]:
     """The outcomes that a task's score is the mean of, as SQL lists them, and what an unread answer counts."""
     try:
-        unparsed = registry.of_task(task).unparsed_value
+        unparsed = registry.get_by_task(task).unparsed_value
     except VivantError:  # its benchmark is not installed here
         unparsed = 0.0
     return (f"{RIGHT}, {WRONG}" if unparsed is None else f"{RIGHT}, {WRONG}, {UNPARSED}"), unparsed

@@ -18,7 +18,7 @@ from vivant.benchmarks import registry
 from vivant.core.errors import VivantError
 from vivant.core.table import Table
 from vivant.reporting.correction import build_correction_table
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.view.catalog import RunEntry
 from vivant.view.context import ViewerContext
 
@@ -35,7 +35,7 @@ def build_home_correction(context: ViewerContext, entries: Sequence[RunEntry]) -
     def build() -> tuple[Table | None, str]:
         runs = [Run(entry.path) for entry in judged]
         try:
-            protocol = common_protocol(runs, context.protocol)
+            protocol = choose_common_protocol(runs, context.protocol)
             corrections = correct_scores(join_people(runs, people, protocol))
         except VivantError as error:
             return None, str(error)
@@ -57,5 +57,5 @@ def _select_judged(people: PeopleSource, entries: Sequence[RunEntry]) -> list[Ru
         entry
         for entry in entries
         if entry.manifest is not None
-        and any(registry.of_task(task).task(task).judged for task in entry.manifest.tasks)
+        and any(registry.get_by_task(task).task(task).judged for task in entry.manifest.tasks)
     ]

@@ -68,7 +68,7 @@ class FileLinks(Links):
         name = self.files.get((rid, key, index))
         return f"{self.folder}{name}" if name else ""
 
-    def seen(self, rid: str, key: str, index: int) -> str:
+    def sent_picture(self, rid: str, key: str, index: int) -> str:
         name = self.pictures.get((rid, key, index))
         return f"{self.folder}{name}" if name else ""
 

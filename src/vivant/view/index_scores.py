@@ -189,7 +189,7 @@ def _decode(file: BinaryIO, at: int, size: int, kind: type[_T]) -> _T:
 def _find_benchmark(task: str) -> tuple[Benchmark, float | None] | None:
     """A task's benchmark and its chance where that is the same for all samples; None where it is not installed."""
     try:
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         return benchmark, benchmark.task(task).chance
     except VivantError:
         return None

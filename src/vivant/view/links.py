@@ -55,7 +55,7 @@ class Links:
         """A file that a sample names."""
         return f"/media/{quote(rid)}/{index}?{urlencode({'key': key})}"
 
-    def seen(self, rid: str, key: str, index: int) -> str:
+    def sent_picture(self, rid: str, key: str, index: int) -> str:
         """A picture that the model was sent."""
         return f"/seen/{quote(rid)}/{index}?{urlencode({'key': key})}"
 

@@ -15,7 +15,7 @@ from vivant.core.file_types import detect_browser_type
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.records import Record
-from vivant.core.types import Clip, Image, Job, Part, Picture, Sample, Text
+from vivant.core.types import Image, Job, Part, Picture, Sample, Text, iter_pictures
 from vivant.media import MediaLoader, resolve_media
 from vivant.runs.directory import Manifest
 from vivant.view.catalog import RunEntry
@@ -61,7 +61,7 @@ class MediaAccess:
         if not folder:
             raise MediaError(f"{run.name} does not say where the media of {task} lie")
         try:
-            root = registry.of_task(task).data.media_root(Path(folder)).resolve()
+            root = registry.get_by_task(task).data.media_root(Path(folder)).resolve()
         except VivantError:
             root = Path(folder).resolve()
         if root == Path(root.anchor):
@@ -125,14 +125,7 @@ class RequestImages:
         for use in prepared.media:
             if before.get(use.path) and before[use.path] != use.sha256:
                 raise MediaError(f"{use.path} is no longer the file that the model was shown")
-        pictures: list[Picture] = []
-        for turn in prepared.turns:
-            for part in turn.parts:
-                if isinstance(part, Picture):
-                    pictures.append(part)
-                elif isinstance(part, Clip):
-                    pictures += part.frames
-        return tuple(pictures)
+        return tuple(iter_pictures(prepared.turns))
 
     def close(self) -> None:
         """End the workers."""

@@ -81,7 +81,7 @@ def build_line(details: SampleDetails) -> ListedSample:
     if record is not None and outcome == "error":
         answer = record.reply.error or (score.rule if score else "") or record.reply.status
     elif record is not None and not answer:
-        answer = split_thinking(record)[1].strip()
+        answer = split_reply(record)[1].strip()
     return ListedSample(
         key=row["key"],
         task=row["task"],
@@ -118,7 +118,7 @@ def build_options(details: SampleDetails) -> list[dict[str, Any]]:
     ]
 
 
-def split_thinking(record: Record | None) -> tuple[str, str]:
+def split_reply(record: Record | None) -> tuple[str, str]:
     """Reasoning apart from the answer: as the server reports it, or between tags that models write."""
     if record is None:
         return "", ""
@@ -172,7 +172,7 @@ class SampleViews:
             return [self._build_block(run, key, media, part, name) for part in shown]
 
         record, score = details.record, details.score
-        thinking, text = split_thinking(record)
+        thinking, text = split_reply(record)
         labelled, unreadable = load_labels(run.path, record)
         seen = count_images(record) if record else 0
         options = build_options(details)
@@ -197,14 +197,14 @@ class SampleViews:
             "thinking": self._cut(run, key, thinking, "thinking"),
             "options": options,
             "media": [self._build_block(run, key, media, part, "") for part in media],
-            "seen": [self._links.seen(run.rid, key, index) for index in range(min(seen, _SEEN))],
+            "seen": [self._links.sent_picture(run.rid, key, index) for index in range(min(seen, _SEEN))],
             "seen_more": max(0, seen - _SEEN),
             "times": _list_times(record),
         }
 
     def full_text(self, details: SampleDetails, part: str) -> str:
         """A long text, not cut."""
-        thinking, reply = split_thinking(details.record)
+        thinking, reply = split_reply(details.record)
         if part in ("reply", "thinking"):
             return thinking if part == "thinking" else reply
         messages = details.record.messages if details.record else ()

@@ -42,7 +42,7 @@ def serve(
         people: their judgements, to stand beside judges' and to correct them.
         ready: called with the address, token included, once it can be opened.
     """
-    require_modules("starlette", "uvicorn", "jinja2", what="The viewer needs a web server", extra="web")
+    require_modules("starlette", "uvicorn", "jinja2", problem="The viewer needs a web server", extra="web")
     if not root.is_dir():
         raise UsageError(f"{root} is no folder; name the one that holds your runs")
     from vivant.view.app import create_app
@@ -58,7 +58,7 @@ def serve(
 
 def export_site(root: Path, out: Path, **settings: Any) -> ExportResult:
     """Write a static site; the settings are those of `export.py: export_site`."""
-    require_modules("starlette", "jinja2", what="The viewer needs its web libraries", extra="web")
+    require_modules("starlette", "jinja2", problem="The viewer needs its web libraries", extra="web")
     from vivant.view.export import export_site as write_site
 
     return write_site(root, out, **settings)

@@ -55,7 +55,6 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     """Tokens sent and written, apart for requests of a batch: (is a batch, sent, written)."""
     reported: bool = False
     """Whether every reply that was not cached says its tokens."""
-    has_options: bool = False
     enough: bool = False
     """Whether the run met the target of `--until` and its like, so that what was not asked is not missing."""
 
@@ -89,7 +88,7 @@ def write_summary(connection: sqlite3.Connection, run: Path) -> None:
     stopping = _read_stopping(run)
     tasks = connection.execute("SELECT id, name FROM task ORDER BY id").fetchall()
     times = connection.execute(
-        "SELECT min(finished), max(finished), coalesce(sum(seconds), 0), max(names) FROM row"
+        "SELECT min(finished), max(finished), coalesce(sum(seconds), 0) FROM row"
     ).fetchone()
     summary = RunSummary(
         tasks=tuple(
@@ -114,7 +113,6 @@ def write_summary(connection: sqlite3.Connection, run: Path) -> None:
         reported=not connection.execute(
             "SELECT 1 FROM row WHERE failed = 0 AND sent IS NULL AND cached = 0 LIMIT 1"
         ).fetchone(),
-        has_options=times[3] is not None,
     )
     connection.execute(
         "INSERT OR REPLACE INTO meta VALUES ('summary', ?)", (msgspec.json.encode(summary).decode(),)
@@ -169,7 +167,7 @@ def _count_task(
         style=manifest.style if manifest else "",
     )
     try:
-        benchmark = registry.of_task(task)
+        benchmark = registry.get_by_task(task)
         info = benchmark.task(task)
     except VivantError:  # a run of a benchmark that is not installed here can be looked at all the same
         return TaskCounts(task=task, counts=counts, row=row, lost=lost)
@@ -184,7 +182,7 @@ def _count_task(
     elif not lost:
         binary = all(value in (0.0, 1.0) for value in values)
         (interval,) = mean_intervals([ClusteredValues(values, read.clusters)], binary=binary, method="auto")
-    scaled = interval.scaled(info.scale) if interval else None
+    scaled = interval.scale(info.scale) if interval else None
     row = msgspec.structs.replace(
         row,
         value=sum(values) / len(values) * info.scale,

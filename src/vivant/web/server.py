@@ -17,10 +17,10 @@ _QUEUE = 1024
 """Connections that may wait to be taken: a class arrives at once."""
 
 
-def require_modules(*names: str, what: str, extra: str) -> None:
+def require_modules(*names: str, problem: str, extra: str) -> None:
     """Raise UsageError with what to install where a library is missing."""
     if any(find_spec(name) is None for name in names):
-        raise UsageError(f"{what}: pip install 'vivant[{extra}]'")
+        raise UsageError(f"{problem}: pip install 'vivant[{extra}]'")
 
 
 def is_loopback(host: str) -> bool:
@@ -81,17 +81,17 @@ def run_app(app: ASGIApp, listener: socket.socket, **config: Any) -> None:
         listener.close()
 
 
-def raise_open_file_limit(wanted: int) -> int:
+def raise_open_file_limit(count: int) -> int:
     """Let this process open so many files, as far as the system allows; how many it may open then."""
     try:
         import resource
     except ImportError:
         # Windows has no such limit on sockets.
-        return wanted
+        return count
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     endless = resource.RLIM_INFINITY
-    most = wanted if hard == endless else min(wanted, hard)
+    most = count if hard == endless else min(count, hard)
     if soft == endless or soft >= most:
-        return wanted if soft == endless else soft
+        return count if soft == endless else soft
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
     return most

@@ -294,8 +294,8 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
     ):
         assert expected in text
     assert len(report.problems) == 8
-    assert report.found[0].startswith("TQA.json: 6 samples")
-    assert "27 of 29 datasets are not there" in report.found[-1]
+    assert report.contents[0].startswith("TQA.json: 6 samples")
+    assert "27 of 29 datasets are not there" in report.contents[-1]
 
 
 @pytest.mark.parametrize(

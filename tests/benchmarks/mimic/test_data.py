@@ -166,9 +166,9 @@ def test_a_check_reads_on_after_broken_lines_and_counts_what_is_odd(tmp_path: Pa
         tmp_path, [make_video_line(0, comments=odd), b"{broken", make_video_line(2)], [make_item(0), b"[]"]
     )
     report = check(root)
-    assert "1 comments without likes (they have no rank)" in report.found
-    assert "1 comments of more than 2000 characters" in report.found
-    assert "1 empty comments (never used)" in report.found
+    assert "1 comments without likes (they have no rank)" in report.contents
+    assert "1 comments of more than 2000 characters" in report.contents
+    assert "1 empty comments (never used)" in report.contents
     assert any("videos.jsonl, line 2" in p for p in report.problems)
     assert any("items.jsonl, line 2" in p for p in report.problems)
 
@@ -176,7 +176,7 @@ def test_a_check_reads_on_after_broken_lines_and_counts_what_is_odd(tmp_path: Pa
 def test_items_that_do_not_name_sources_are_counted(tmp_path: Path) -> None:
     bare = [{"text": f"Title of number {n}"} for n in range(4)]
     report = check(write_folder(tmp_path, items=[make_item(0, options=bare, key=0)]))
-    assert any(line.startswith("1 items do not name the source") for line in report.found)
+    assert any(line.startswith("1 items do not name the source") for line in report.contents)
     assert not [p for p in report.problems if "item title-0" in p]
 
 

@@ -70,7 +70,7 @@ def test_csv_videos_and_nested_json_items(tmp_path: Path) -> None:
     assert one.options[1].video == "youtube/101" and one.options[0].video == ""
     assert [o.text for o in two.options] == ["Cars", "Pets"] and two.key == 1
     assert Mimic().load(root, "title")[0].facets["category"] == "Music"
-    assert any("2 items do not name the source" in line for line in check(root).found)
+    assert any("2 items do not name the source" in line for line in check(root).contents)
 
 
 def test_parquet_with_nested_comments(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ def test_the_archive_is_unpacked_safely(tmp_path: Path) -> None:
     assert (root / "images" / "0.png").is_file()
     assert not (tmp_path / "outside.png").exists()
     assert any("'../outside.png' refused" in line for line in report.problems)
-    assert any("extracted" in line for line in report.found)
+    assert any("extracted" in line for line in report.contents)
     assert len(MMIE().load(root, "mmie/sa")) == 1
 
 

@@ -47,11 +47,11 @@ def test_pieces_are_joined_into_videos_and_their_checksums_reported(tmp_path: Pa
     report = check(tmp_path, verify=accept_file)
     assert report.problems == ()
     digest = hashlib.sha256(paths[1].read_bytes()).hexdigest()
-    assert f"{STEM}ab: 5,000 bytes, sha256 {digest}" in report.found
-    assert "archive: 3 video(s) extracted, 0 there already" in report.found
-    assert "videos: 3 of 3 open" in report.found
+    assert f"{STEM}ab: 5,000 bytes, sha256 {digest}" in report.contents
+    assert "archive: 3 video(s) extracted, 0 there already" in report.contents
+    assert "videos: 3 of 3 open" in report.contents
     assert (tmp_path / "videos" / "video 2.mp4").read_bytes() == bytes([2]) * 4000
-    assert "archive: 0 video(s) extracted, 3 there already" in check(tmp_path, verify=accept_file).found
+    assert "archive: 0 video(s) extracted, 3 there already" in check(tmp_path, verify=accept_file).contents
 
 
 def test_a_truncated_last_piece_is_said_with_what_was_recovered(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_everything_wrong_is_listed_at_once(tmp_path: Path) -> None:
     ):
         assert any(all(word in line for word in words) for line in report.problems), words
     assert len(report.problems) == 12
-    assert any("letters skipped in 1 question(s): 0 (G)" in line for line in report.found)
+    assert any("letters skipped in 1 question(s): 0 (G)" in line for line in report.contents)
 
 
 def test_no_questions_is_a_problem_and_no_crash(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from msgspec import Struct, field
 
-from vivant.benchmarks.summary import natural
+from vivant.benchmarks.summary import natural_sort_key
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.metrics.prediction_powered import CorrectedMean, RaterScores, correct_mean
 from vivant.metrics.sampling_plan import left_out_p_value
@@ -106,7 +106,7 @@ def correct_scores(scores: Sequence[JudgedScores], by: Sequence[str] = ()) -> li
             groups.setdefault(tuple(facets.get(facet, "") for facet in by), []).append(index)
         corrections += [
             _correct_group(entry, dict(zip(by, name, strict=True)), groups[name])
-            for name in sorted(groups, key=lambda values: [natural(value) for value in values])
+            for name in sorted(groups, key=lambda values: [natural_sort_key(value) for value in values])
         ]
     if scores and not any(correction.result for correction in corrections):
         raise UsageError(
@@ -199,7 +199,7 @@ def describe_gaps(entry: JudgedScores, rows: Sequence[int], scored: np.typing.ND
         chances = [math.prod(clusters.values()) for clusters in misses.values()]
         total = sum(len(misses[value]) for value in missing)
         if missing and left_out_p_value(sizes, chances, total) < _UNLIKELY / len(facets):
-            first = ", ".join(value or "unstated" for value in sorted(missing, key=natural)[:5])
+            first = ", ".join(value or "unstated" for value in sorted(missing, key=natural_sort_key)[:5])
             gaps.append(f"{facet}={first}" + (f" and {len(missing) - 5} more" if len(missing) > 5 else ""))
     if not gaps:
         return []

@@ -14,7 +14,7 @@ from vivant.analysis.reasoning.shares import Row, group_labelled_rows
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import cluster_of
 from vivant.core.errors import UsageError
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 Named = tuple[str, Row, str]
 """The key of something labelled, the reply that it belongs to, and its label."""
@@ -37,7 +37,7 @@ def join_labels(
         probabilities: by task and sample, the chance that people had to be asked; none: the same for all.
         need_people: refuse where people have labelled nothing.
     """
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     figures: list[JudgedScores] = []
     for run in runs:
         by_labeller = group_labelled_rows(run, protocol, {} if people is None else {PEOPLE: people})
@@ -65,9 +65,9 @@ def join_labels(
 
 
 def _by_judge(
-    by_labeller: Mapping[str, Sequence[Row]], read: Callable[[Iterable[Row]], list[Named]]
+    by_labeller: Mapping[str, Sequence[Row]], reader: Callable[[Iterable[Row]], list[Named]]
 ) -> dict[str, list[Named]]:
-    return {judge: named for judge, rows in by_labeller.items() if (named := read(rows))}
+    return {judge: named for judge, rows in by_labeller.items() if (named := reader(rows))}
 
 
 def _segments(rows: Iterable[Row]) -> list[Named]:

@@ -10,10 +10,11 @@ from msgspec import Struct
 
 from vivant.analysis.correction.judged_scores import JudgedScores
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.summary import cluster_of, matches, parse_where
+from vivant.benchmarks.conditions import matches, parse_where
+from vivant.benchmarks.summary import cluster_of
 from vivant.core.errors import UsageError
 from vivant.judging.pairs import find_pairs
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 _WORTH = {"first": 1.0, "second": 0.0, "tie": 0.5, "inconsistent": 0.5}
 
@@ -40,7 +41,7 @@ def join_pairs(
     runs: Sequence[Run], people: PairPreferences, protocol: Protocol | None = None, where: Sequence[str] = ()
 ) -> list[JudgedScores]:
     """The share of pairs in which the first of the two runs is preferred; a tie counts half."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     for first, second in combinations(runs, 2):
         if {first.dir.path.resolve(), second.dir.path.resolve()} == people.runs:
             break

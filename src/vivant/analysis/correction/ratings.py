@@ -9,7 +9,8 @@ import numpy as np
 from vivant.analysis.correction.judged_scores import JudgedScores
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
-from vivant.benchmarks.summary import cluster_of, restrict
+from vivant.benchmarks.conditions import restrict
+from vivant.benchmarks.summary import cluster_of
 from vivant.core.errors import DataError, UsageError
 from vivant.core.records import Record, Score
 from vivant.core.types import Sample
@@ -17,26 +18,21 @@ from vivant.judging.human_scores import AnswerOwners, HumanScores
 from vivant.metrics.panel_weights import weigh_panel
 from vivant.runs.judge_scores import mean_values
 from vivant.runs.judgements import read_panel
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 
 def join_ratings(
     runs: Sequence[Run], human: HumanScores, protocol: Protocol | None = None, where: Sequence[str] = ()
 ) -> list[JudgedScores]:
     """A figure for each judged task of each run. Several judges count by their agreement with people."""
-    protocol = common_protocol(runs, protocol)
-    models = dict.fromkeys(run.model for run in runs)
-    if len(models) > 1 and not human.names_models:
-        raise UsageError(
-            f"{human.file} does not say whose answers people scored, and the runs hold answers by "
-            f"{', '.join(models)}; add a column 'model', or correct one model at a time"
-        )
+    protocol = choose_common_protocol(runs, protocol)
+    human.require_models([run.model for run in runs], "correct one model at a time")
     owners = AnswerOwners(human.file)
     figures: list[JudgedScores] = []
     for run in runs:
         panel = read_panel(run.dir.path, protocol)
         for part in restrict(run.scores(protocol), where):
-            benchmark = registry.of_task(part.task)
+            benchmark = registry.get_by_task(part.task)
             if not benchmark.task(part.task).judged:
                 continue
             by_judge = [mean_values(judgements, benchmark, protocol) for judgements in panel]
@@ -78,7 +74,7 @@ def _join_part(
     scale: tuple[float, float],
     owners: AnswerOwners,
 ) -> JudgedScores:
-    task = registry.of_task(part.task).task(part.task)
+    task = registry.get_by_task(part.task).task(part.task)
     figure = JudgedScores(
         run=part.run,
         model=part.model,

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.summary import cluster_of, matches, parse_where
+from vivant.benchmarks.conditions import matches, parse_where
+from vivant.benchmarks.summary import cluster_of
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import iter_jsonl
 from vivant.core.types import Option, Sample
 from vivant.metrics.item_statistics import Codes, Matrix
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 PEOPLE = "human"
 """The model of runs that hold people's answers."""
@@ -91,7 +92,7 @@ def read_responses(
     Raises:
         UsageError: where runs on different editions give an item different keys.
     """
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     tasks = dict.fromkeys(task for run in runs for task in run.manifest.tasks)
     builders = {task: _Builder(task) for task in tasks}
     samples: dict[bytes, dict[tuple[str, str], Sample]] = {}
@@ -165,7 +166,7 @@ class _Builder(Struct):
         recorded_options: Mapping[str, bytes],
         cache: dict[bytes, dict[str, str]],
     ) -> None:
-        unparsed = registry.of_task(self.task).unparsed_value
+        unparsed = registry.get_by_task(self.task).unparsed_value
         column: list[tuple[int, float, int, int, int]] = []
         seen: set[str] = set()
         for line in scores:

@@ -19,14 +19,14 @@ from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
 from vivant.core.records import Record, Score
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.core.types import Sample, Text
 from vivant.engine.recording import RunOutcome
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeVerdict
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 logger = logging.getLogger("vivant")
 _FRAMES = 4096
@@ -63,7 +63,7 @@ class LabelItem(Struct, frozen=True):
         field = self.reasoning.field if self.reasoning is not None else "text"
         reply = self.record.reply
         return LabelledReply(
-            **shared_fields(self.record, LabelledReply),
+            **copy_shared_fields(self.record, LabelledReply),
             by=by,
             field=field,
             segments=segments,
@@ -107,7 +107,7 @@ def label_run(
     options: LabelOptions | None = None,
 ) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
-    protocol = common_protocol([run], protocol)
+    protocol = choose_common_protocol([run], protocol)
     options = options or LabelOptions()
     model = create(judge.model, judge.backend_options)
     schemes = {(scheme := find_scheme(task, options.kinds)).name: scheme for task in run.manifest.tasks}

@@ -38,13 +38,13 @@ def find_scheme(task: str, name: str = "") -> Scheme:
     if name == GENERAL.name:
         return GENERAL
     if not name:
-        return registry.of_task(task).answer_kinds.get(task.rpartition("/")[2], GENERAL)
+        return registry.get_by_task(task).answer_kinds.get(task.rpartition("/")[2], GENERAL)
     return _find_named(name)
 
 
 def _find_named(name: str) -> Scheme:
     """A benchmark's scheme, by the benchmark's name."""
-    names = registry.names()
+    names = registry.list_benchmarks()
     if name in names:
         scheme = next(iter(registry.get(name).answer_kinds.values()), None)
         if scheme is not None:

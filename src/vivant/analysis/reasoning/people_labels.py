@@ -22,7 +22,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import write_atomic
 from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 
 ANSWER = "answer"
 COLUMNS = ("key", "segment", "text", "label", "frame", "annotator")
@@ -62,7 +62,7 @@ def write_template(
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
-    for item in select_items(run, common_protocol([run], protocol), options):
+    for item in select_items(run, choose_common_protocol([run], protocol), options):
         for segment, text in _texts(item):
             writer.writerow([item.record.key, segment, text, "", "", ""])
             count += 1
@@ -100,7 +100,7 @@ def read_people_labels(
     """People's labels, checked against the run, and what there is to say of them."""
     items = {
         item.record.key: item
-        for item in select_items(run, common_protocol([run], protocol), options or LabelOptions())
+        for item in select_items(run, choose_common_protocol([run], protocol), options or LabelOptions())
     }
     labels: dict[tuple[str, str], list[LabelRow]] = {}
     for where, line in rows:

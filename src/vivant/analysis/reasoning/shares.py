@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from vivant.analysis.reasoning.kinds import RESTS_ON, find_scheme
 from vivant.analysis.reasoning.label_files import LabelledReply, matches_reply, read_labels
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.summary import cluster_of, natural
+from vivant.benchmarks.summary import cluster_of, natural_sort_key
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.records import Record, Score
 from vivant.core.types import Sample
@@ -130,7 +130,7 @@ def count_kind_shares(run: Run, protocol: Protocol, by_facets: Sequence[str] = (
                 groups.setdefault(tuple(row[0].facets.get(facet, "") for facet in by_facets), []).append(row)
             shares += [
                 _kinds(run, by, scheme, dict(zip(by_facets, key, strict=True)), groups[key])
-                for key in sorted(groups, key=lambda values: [natural(value) for value in values])
+                for key in sorted(groups, key=lambda values: [natural_sort_key(value) for value in values])
             ]
     return shares
 

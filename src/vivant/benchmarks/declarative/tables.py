@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.declarative.benchmark import Declarative
 from vivant.benchmarks.declarative.spec import ALL
-from vivant.benchmarks.summary import published_row, summarise
+from vivant.benchmarks.summary import make_published_row, summarise
 from vivant.core.table import Cell, Row, Table
 
 
@@ -47,5 +47,5 @@ def build_official_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmar
         columns=("model", "group", "n", "score"),
         body=tuple(body),
         notes=("† Published.",) if figures else (),
-        rows=(*behind, *map(published_row, figures)),
+        rows=(*behind, *map(make_published_row, figures)),
     )

@@ -50,7 +50,7 @@ def check(root: Path) -> DataReport:
     elif absent:
         lines.append(f"{len(absent)} of {len(DATASETS)} datasets are not there: {', '.join(absent)}")
     problems += _list_unknown_folders(root)
-    return DataReport(found=tuple(lines), problems=tuple(problems))
+    return DataReport(contents=tuple(lines), problems=tuple(problems))
 
 
 def _iter_variants(folder: Path, dataset: str) -> Iterator[Path]:

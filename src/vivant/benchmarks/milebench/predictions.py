@@ -24,8 +24,6 @@ from vivant.core.files import write_atomic
 from vivant.core.records import Record, Score
 from vivant.core.types import Image, Reply, Sample, Text
 
-FILES = ("pred.json", "eval.json", "eval_score.json", "pred_with_extracted.json")
-
 _TAXONOMY: Mapping[str, tuple[str, ...]] = {
     "Realistic Temporal": tuple(sorted((d.name for d in DATASETS if d.group[0] == "T"), key=str.lower)),
     "Realistic Semantic": tuple(sorted((d.name for d in DATASETS if d.group[0] == "S"), key=str.lower)),

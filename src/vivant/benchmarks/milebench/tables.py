@@ -18,7 +18,7 @@ from vivant.benchmarks.milebench.datasets import (
     list_realm_groups,
 )
 from vivant.benchmarks.milebench.published import SOURCE, group_by_model
-from vivant.benchmarks.summary import natural, published_row, summarise
+from vivant.benchmarks.summary import make_published_row, natural_sort_key, summarise
 from vivant.benchmarks.table_parts import format_interval
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
@@ -108,7 +108,7 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
             continue
         body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
     notes = _build_notes(runs, rows)
-    rows += [published_row(figure) for figure in benchmark.published.rows()]
+    rows += [make_published_row(figure) for figure in benchmark.published.rows()]
     beside = len(body) > measured
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
@@ -306,7 +306,7 @@ def build_needles_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark
         for name, part in model_runs.parts.items():
             located = [row for row in part.rows if "depth" in row[0].facets]
             sources |= {row[0].facets["depth_from"] for row in located}
-            lengths = sorted({row[0].facets["length"] for row in located}, key=natural)
+            lengths = sorted({row[0].facets["length"] for row in located}, key=natural_sort_key)
             cells = (
                 {
                     (row.group["length"], row.group["depth"]): row

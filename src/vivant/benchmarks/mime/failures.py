@@ -14,7 +14,7 @@ from typing import Any
 
 from vivant.benchmarks.base import Imported, Published, ScoredRun
 from vivant.benchmarks.mime.names import REAL, VARIANTS, SampleIndex
-from vivant.benchmarks.summary import published_row
+from vivant.benchmarks.summary import make_published_row
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.records import Record
 from vivant.core.table import Cell, Row, Table
@@ -169,4 +169,4 @@ def _iter_rows(
                 metric="count",
                 source=PUBLISHED_SOURCE,
             )
-            yield published_row(figure, PUBLISHED_TOTAL)
+            yield make_published_row(figure, PUBLISHED_TOTAL)

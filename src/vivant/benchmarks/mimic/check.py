@@ -57,7 +57,7 @@ def check(root: Path) -> DataReport:
     else:
         lines.append(f"no {ITEMS}: only mimic/comment can be asked")
     problems += _check_files(root, videos)
-    return DataReport(found=tuple(lines), problems=tuple(problems))
+    return DataReport(contents=tuple(lines), problems=tuple(problems))
 
 
 def _iter_valid(path: Path, kind: type[_T], problems: list[str]) -> Iterator[tuple[int, bytes, _T]]:

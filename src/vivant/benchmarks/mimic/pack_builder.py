@@ -39,7 +39,7 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.files import atomic_file, write_atomic
 from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.records import Record
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 
 LONG = 2000
 """Characters above which a comment is counted as very long; it is shown whole all the same."""
@@ -227,13 +227,15 @@ class _PackBuilder:
             self._counts[f"videos without a comment by {self._sources[index].name} (not asked)"] += 1
         entries += self._iter_human(video)
         self._count_odd(entries)
-        videos.write(PackVideo(**shared_fields(video, PackVideo) | {"file": video.path}, video=video.ref))
+        videos.write(
+            PackVideo(**copy_shared_fields(video, PackVideo) | {"file": video.path}, video=video.ref)
+        )
         ref = video.ref
         for index in shuffled_indices(len(entries), self._seed, self._secret, ref):
             entry = entries[index]
             name = self._build_item_id(ref, entry)
             items.write(PackItem(item=name, video=ref, text=entry.text))
-            body.write(KeyEntry(item=name, video=ref, **shared_fields(entry, KeyEntry)))
+            body.write(KeyEntry(item=name, video=ref, **copy_shared_fields(entry, KeyEntry)))
         self._items += len(entries)
         self._videos += 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.panels import JudgedSource, PackOutcome, Panel
 from vivant.benchmarks.mimic.tables import MARK
-from vivant.benchmarks.summary import published_row
+from vivant.benchmarks.summary import make_published_row
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 
@@ -43,7 +43,7 @@ def _build_panel_table(panel: Panel, outcome: PackOutcome, published_rows: bool)
         for model, (share, realism) in published.JUDGED.items():
             body.append((model + MARK, share, None, realism, None, None, None, None))
         rows += [
-            published_row(figure) for figure in published.list_published() if figure.metric != "accuracy"
+            make_published_row(figure) for figure in published.list_published() if figure.metric != "accuracy"
         ]
     judges = f"{panel.annotators} people" if panel.kind == "people" else f"the judge model {panel.name}"
     return Table(

@@ -179,7 +179,7 @@ def _compute_means(verdicts: Column, realism: Column, videos: Numbers, annotator
         real = Interval(max(real.low, 0.0), min(real.high, MAX_REALISM), real.method)
     return {
         "human": float(verdicts.mean()) * 100,
-        "human_interval": share.scaled(100) if share else None,
+        "human_interval": share.scale(100) if share else None,
         "realism": float(realism[rated].mean()) if rated.any() else None,
         "realism_interval": real,
         "rated": int(rated.sum()),

@@ -23,7 +23,7 @@ from vivant.benchmarks.mimic.text_metrics import (
     pair_human_comments,
     pick_one_per_video,
 )
-from vivant.benchmarks.summary import published_row, summarise
+from vivant.benchmarks.summary import make_published_row, summarise
 from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Cell, Row, Table
@@ -71,7 +71,9 @@ def build_tasks_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark:
     shown = {model: values for model, values in published.TASKS.items() if benchmark.published.shows(model)}
     for model, values in shown.items():
         body.append((model + MARK, *values, None, _mean_of_tasks(values[:-1]), None, None, None))
-    rows += [published_row(figure) for figure in benchmark.published.rows() if figure.metric == "accuracy"]
+    rows += [
+        make_published_row(figure) for figure in benchmark.published.rows() if figure.metric == "accuracy"
+    ]
     return Table(
         title="MIMIC-Bench, thinking tasks: accuracy in percent (chance: 25)",
         columns=(
@@ -169,7 +171,7 @@ def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchm
         if not benchmark.published.shows(model):
             continue
         body.append((model + MARK, share, realism, *([None] * (len(_TEXT_COLUMNS) + 2))))
-    rows += [published_row(f) for f in benchmark.published.rows() if f.metric != "accuracy"]
+    rows += [make_published_row(f) for f in benchmark.published.rows() if f.metric != "accuracy"]
     judged_by = "Not judged yet: see `vivant mimic pack`."
     if panels:
         judged_by = f"Judged by {panels[0].name}; intervals and agreement: `vivant mimic score`."

@@ -33,7 +33,7 @@ def check(root: Path, name: str = "") -> DataReport:
     try:
         files, items = read_set(root, name)
     except DataError as error:
-        return DataReport(found=tuple(lines), problems=(*problems, str(error)))
+        return DataReport(contents=tuple(lines), problems=(*problems, str(error)))
     file = files[0] if len(files) == 1 else folder
     unique, repeats = rename_repeated_ids(items)
     problems += [f"{file}: the id '{repeated}' stands {count} times" for repeated, count in repeats.items()]
@@ -48,7 +48,7 @@ def check(root: Path, name: str = "") -> DataReport:
     problems += faults[:_SHOWN]
     if len(faults) > _SHOWN:
         problems.append(f"… and {len(faults) - _SHOWN} more pictures")
-    return DataReport(found=tuple(lines), problems=tuple(problems))
+    return DataReport(contents=tuple(lines), problems=tuple(problems))
 
 
 def _choose_target(path: PurePosixPath) -> PurePosixPath:

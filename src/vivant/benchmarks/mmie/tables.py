@@ -9,7 +9,7 @@ from vivant.benchmarks.base import Benchmark, Protocol, Published, ScoredRun
 from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import get_answer_parts
 from vivant.benchmarks.mmie.items import CATEGORIES
-from vivant.benchmarks.summary import judge_notes, published_row, summarise
+from vivant.benchmarks.summary import judge_notes, make_published_row, summarise
 from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.records import Score
 from vivant.core.table import Cell, Row, Table
@@ -90,7 +90,7 @@ def _build_published_row(model: str, style: str, figures: Sequence[float]) -> Ro
         metric="judge",
         source=published.LEADERBOARD,
     )
-    return published_row(figure, sum(published.SIZES.values()))
+    return make_published_row(figure, sum(published.SIZES.values()))
 
 
 def _count_pictures(parts: Sequence[ScoredRun]) -> float | None:

@@ -74,7 +74,7 @@ def check(root: Path, progress: ProgressCallback | None = None, verify: Verify |
     try:
         items, file = read_items(root)
     except DataError as error:
-        return DataReport(found=tuple(lines), problems=(*problems, str(error)))
+        return DataReport(contents=tuple(lines), problems=(*problems, str(error)))
     samples, faults = _build_samples(items, VideoIndex(folder))
     problems += faults
     for _, sample in samples:
@@ -82,7 +82,7 @@ def check(root: Path, progress: ProgressCallback | None = None, verify: Verify |
     lines += _summarise(file, [sample for _, sample in samples])
     video_problems, sound = _check_videos(folder, [sample for _, sample in samples], verify)
     lines.append(f"videos: {sound} of {len({s.cluster for _, s in samples})} open")
-    return DataReport(found=tuple(lines), problems=(*problems, *video_problems))
+    return DataReport(contents=tuple(lines), problems=(*problems, *video_problems))
 
 
 def _format_piece(piece: FilePart) -> str:

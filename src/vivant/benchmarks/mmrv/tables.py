@@ -10,7 +10,7 @@ import msgspec
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
-from vivant.benchmarks.summary import published_row, summarise
+from vivant.benchmarks.summary import make_published_row, summarise
 from vivant.benchmarks.table_parts import count_cells, format_interval
 from vivant.core.errors import UsageError
 from vivant.core.records import Record, Score
@@ -109,7 +109,9 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
 
 def _list_published_rows(style: str, benchmark: Benchmark) -> list[Row]:
     size = 200 if style == "human" else FULL_SIZE
-    return [published_row(figure, size) for figure in benchmark.published.rows() if figure.style == style]
+    return [
+        make_published_row(figure, size) for figure in benchmark.published.rows() if figure.style == style
+    ]
 
 
 def _list_published_lines(style: str, benchmark: Benchmark) -> list[tuple[Cell, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from vivant.core.errors import UsageError
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,8 +90,8 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
             file = f"{variant.avatar}_{staging.actor}_{staging.action}_angle{variant.angle}_{scene}.mp4"
             shots.append(
                 Shot(
-                    **shared_fields(staging, Shot),
-                    **shared_fields(variant, Shot),
+                    **copy_shared_fields(staging, Shot),
+                    **copy_shared_fields(variant, Shot),
                     variant=variant.name,
                     scene=scene,
                     file=file,

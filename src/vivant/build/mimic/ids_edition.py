@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.data_files import iter_lines
 from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 from vivant.core.errors import DataError
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 from vivant.metrics.text import normalise_text
 
 FILE = "ids.jsonl"
@@ -116,7 +116,7 @@ def write_ids(
 
 def _make_video(line: MimicVideo) -> IdVideo:
     return IdVideo(
-        **shared_fields(line, IdVideo) | {"file": line.path},
+        **copy_shared_fields(line, IdVideo) | {"file": line.path},
         url=video_url(line.platform, line.id, line.source),
         ranked=tuple((comment.id, comment.likes) for comment in line.comments),
     )

@@ -32,7 +32,7 @@ from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.video_records import shorten
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import write_jsonl
-from vivant.core.structs import shared_fields
+from vivant.core.structs import copy_shared_fields
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"
@@ -134,7 +134,7 @@ def _make_line(
 ) -> MimicVideo:
     title, description, tags, _ = row
     return MimicVideo(
-        **shared_fields(video, MimicVideo),
+        **copy_shared_fields(video, MimicVideo),
         title=title,
         description=shorten(description, header.description_characters),
         tags=tuple(tags),

@@ -12,9 +12,9 @@ from vivant.models.anthropic import read_message
 from vivant.models.batch.base import (
     BatchState,
     HttpBatches,
-    failed_reply,
     fetch_json_lines,
     list_pages,
+    read_failure,
     read_reply,
 )
 from vivant.models.server_errors import read_error_status
@@ -74,5 +74,5 @@ class AnthropicBatches(HttpBatches):
         if result["type"] == "errored":
             error = result.get("error") or {}
             inner = error.get("error") or error
-            return failed_reply(read_error_status(inner), {"error": inner}, self._model.server)
+            return read_failure(read_error_status(inner), {"error": inner}, self._model.server)
         return Reply(status="error", error=f"in the batch: {result['type']}")

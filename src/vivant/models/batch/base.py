@@ -80,7 +80,7 @@ def decode_json_lines(data: bytes) -> list[dict[str, Any]]:
     return values
 
 
-def failed_reply(status: int, body: Any, where: str) -> Reply:
+def read_failure(status: int, body: Any, where: str) -> Reply:
     """The reply that stands for a request which failed inside a batch."""
     error = classify_error(status, {}, msgspec.json.encode(body), where)
     return error.reply if isinstance(error, RequestRefusedError) else Reply(status="error", error=str(error))

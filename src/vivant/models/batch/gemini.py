@@ -10,9 +10,9 @@ from vivant.core.types import Reply, Request
 from vivant.models.batch.base import (
     BatchState,
     HttpBatches,
-    failed_reply,
     fetch_json_lines,
     list_pages,
+    read_failure,
     read_reply,
 )
 from vivant.models.gemini import read_response
@@ -78,4 +78,4 @@ class GeminiBatches(HttpBatches):
             return read_reply(line["response"], self._model.server, read_response)
         error = line.get("error") or {}
         code = int(error.get("code") or 500)
-        return failed_reply(_RPC_STATUSES.get(code, code), {"error": error}, self._model.server)
+        return read_failure(_RPC_STATUSES.get(code, code), {"error": error}, self._model.server)

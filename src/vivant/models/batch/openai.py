@@ -11,9 +11,9 @@ from vivant.core.types import Reply, Request
 from vivant.models.batch.base import (
     BatchState,
     HttpBatches,
-    failed_reply,
     fetch_json_lines,
     list_pages,
+    read_failure,
     read_reply,
 )
 
@@ -78,7 +78,7 @@ class OpenAIBatches(HttpBatches):
         error = line.get("error")
         if error:
             return Reply(status="error", error=f"in the batch: {error.get('message') or error.get('code')}")
-        return failed_reply(int(response.get("status_code") or 500), response.get("body"), self._model.server)
+        return read_failure(int(response.get("status_code") or 500), response.get("body"), self._model.server)
 
 
 def _encode_form(data: bytes, name: str) -> tuple[bytes, str]:

@@ -247,11 +247,11 @@ def find_pool(task: str, stated: str, data: Mapping[str, Path]) -> dict[str, Sam
 @cache
 def _load_pool(task: str, root: Path) -> tuple[str, dict[str, Sample]]:
     digest = ListDigest()
-    samples = load_samples(registry.of_task(task), root, task, digest.add)
+    samples = load_samples(registry.get_by_task(task), root, task, digest.add)
     return digest.hexdigest()[:16], {sample.id: sample for sample in samples}
 
 
-def bundled_digest(task: str) -> str | None:
+def find_bundled_digest(task: str) -> str | None:
     """The digest of a task's bundled mini-edition; None where there is none."""
     name = task.partition("/")[0]
     root = mini.root(name)

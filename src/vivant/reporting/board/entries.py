@@ -2,7 +2,7 @@
 
 Entries are ranked together where they answered the same questions of the same task under the same protocol.
 Baselines, controls, incomplete runs, texts that people judge apart and what could not be recomputed are listed beside
-them without a rank.
+them without a rank, and so is an entry that is alone on its questions.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from vivant.core.files import iter_jsonl
 from vivant.core.table import Row
 from vivant.core.types import Sample
 from vivant.metrics.rank_ranges import format_rank, rank_ranges
-from vivant.reporting.board.checking import bundled_digest, check_name, check_submission
+from vivant.reporting.board.checking import check_name, check_submission, find_bundled_digest
 from vivant.reporting.board.submission import (
     FILE,
     Submission,
@@ -32,10 +32,10 @@ from vivant.reporting.board.submission import (
 )
 from vivant.reporting.score_matrix import classify_model, describe_frames
 from vivant.runs.directory import Manifest, RunError
-from vivant.runs.run import Run, common_protocol, find_run_folders
+from vivant.runs.run import Run, choose_common_protocol, find_run_folders
 from vivant.runs.settings import ListDigest
 
-Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only", "judged apart"]
+Standing = Literal["ranked", "baseline", "control", "incomplete", "digest only", "judged apart", "alone"]
 """Whether an entry has a rank, or why it has none."""
 DATA = "board.json"
 """All entries of a site."""
@@ -109,6 +109,11 @@ class BoardEntry(Struct, frozen=True, kw_only=True):
     questions: str
     version: str
 
+    @property
+    def is_contestant(self) -> bool:
+        """Whether it has a rank, or would have one beside another entry."""
+        return self.standing in ("ranked", "alone")
+
 
 def gather_sources(
     paths: Sequence[Path], protocol: Protocol | None = None, config: BoardConfig | None = None
@@ -175,7 +180,7 @@ def _read_source(
         else:
             rows = read_claims(folder)
     else:
-        chosen = common_protocol([run], protocol)
+        chosen = choose_common_protocol([run], protocol)
         submission = Submission(name=run.model, protocol=chosen, digests=digest_evidence(folder))
         rows, recomputed = recompute_rows(run, chosen), True
     return BoardSource(
@@ -219,6 +224,11 @@ def rank_entries(entries: Sequence[BoardEntry]) -> list[BoardEntry]:
         for entry in ranked
     ]
     ranks = {id(entry): format_rank(rank) for entry, rank in zip(ranked, rank_ranges(ends), strict=True)}
+    if len(ranked) == 1:
+        alone = ranked[0]
+        return [
+            msgspec.structs.replace(entry, standing="alone") if entry is alone else entry for entry in ordered
+        ]
     return [msgspec.structs.replace(entry, rank=ranks.get(id(entry), "")) for entry in ordered]
 
 
@@ -274,6 +284,8 @@ def _find_standing(source: BoardSource, row: Row) -> Standing:
 
 
 def _name_edition(task: str, data: str, questions: str, row: Row, config: BoardConfig) -> str:
-    name = config.editions.get(task, {}).get(data) or ("mini" if bundled_digest(task) == data else data[:8])
+    name = config.editions.get(task, {}).get(data) or (
+        "mini" if find_bundled_digest(task) == data else data[:8]
+    )
     total = row.n + row.errors + row.truncated
     return name if questions == data else f"{name}, {total:,} questions of it"

@@ -71,12 +71,13 @@ class BoardSection(Struct, frozen=True, kw_only=True):
             for entry in task.entries:
                 by_submission.setdefault(entry.submission, {})[task.anchor] = entry
         lines = [
-            (next(iter(own.values())), [own.get(task.anchor) for task in self.tasks])
+            (
+                next((entry for entry in own.values() if entry.rank), next(iter(own.values()))),
+                [own.get(task.anchor) for task in self.tasks],
+            )
             for own in by_submission.values()
         ]
-        return sorted(
-            lines, key=lambda line: (line[0].standing != "ranked", _mean_rank(line[1]), line[0].model)
-        )
+        return sorted(lines, key=lambda line: (not line[0].is_contestant, _mean_rank(line[1]), line[0].model))
 
 
 def _mean_rank(entries: Sequence[BoardEntry | None]) -> float:
@@ -182,7 +183,9 @@ def build_sections(sources: Sequence[BoardSource], entries: Sequence[BoardEntry]
             )
         )
     # Benchmarks with a model on them come before those with references alone.
-    return sorted(sections, key=lambda section: not any(e.rank for t in section.tasks for e in t.entries))
+    return sorted(
+        sections, key=lambda section: not any(e.is_contestant for t in section.tasks for e in t.entries)
+    )
 
 
 def _lay_out(sources: Sequence[BoardSource]) -> dict[str, MatrixBenchmark]:

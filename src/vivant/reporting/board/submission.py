@@ -34,7 +34,7 @@ from vivant.core.table import Row
 from vivant.engine.prices import is_own_server
 from vivant.runs.directory import Manifest
 from vivant.runs.judgements import FOLDER as JUDGEMENTS
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.stopping_table import find_stopped
 
 FILE = "submission.json"
@@ -141,13 +141,13 @@ def recompute_rows(run: Run, protocol: Protocol | None) -> list[Row]:
                 f"{task} stopped early, at {part.asked_count:,} of {planned:,} samples: a board compares runs that "
                 "asked everything. Run the same command without --until…, which asks the rest"
             )
-    protocol = common_protocol([run], protocol)
+    protocol = choose_common_protocol([run], protocol)
     with _link_evidence(run.dir.path) as path:
         try:
             return [
                 msgspec.structs.replace(row, run=run.name)
                 for part in Run(path).scores(protocol)
-                for row in summarise(part, registry.of_task(part.task))
+                for row in summarise(part, registry.get_by_task(part.task))
             ]
         except VivantError as error:
             # The user knows the run's own folder, not the one with links.
@@ -159,7 +159,7 @@ def _check_benchmarks(manifest: Manifest) -> None:
     """A manifest may name benchmarks that are installed, never a Python file: that would run its code."""
     for task in manifest.tasks:
         name = task.partition("/")[0]
-        if name.endswith(".py") or ":" in name or name not in registry.names():
+        if name.endswith(".py") or ":" in name or name not in registry.list_benchmarks():
             raise SubmissionError(
                 f"The manifest names the task '{task[:80]}'; no such benchmark is installed"
             )

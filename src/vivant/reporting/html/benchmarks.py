@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Figure, ScoredRun
-from vivant.benchmarks.summary import natural, order_levels, summarise
+from vivant.benchmarks.summary import natural_sort_key, order_levels, summarise
 from vivant.core.errors import VivantError
 from vivant.core.table import Row, Table
 from vivant.reporting.board.submission import slugify
@@ -83,7 +83,7 @@ def _build_published(data: ReportData, benchmark: Benchmark, parts: Sequence[Sco
             [*measured, *published],
             key=lambda row: (
                 row.task,
-                natural(row.group[facet]),
+                natural_sort_key(row.group[facet]),
                 row.source != "measured",
                 -(row.value or 0.0),
             ),

@@ -80,7 +80,7 @@ def compare_leaders(
 def _compare(
     best: ScoredRun, other: ScoredRun, stopped: Mapping[tuple[str, str], StoppedTask]
 ) -> LeaderComparison | None:
-    benchmark = registry.of_task(best.task)
+    benchmark = registry.get_by_task(best.task)
     a, b = group_by_sample(best, benchmark), group_by_sample(other, benchmark)
     early = [task for part in (best, other) if (task := stopped.get((part.run, part.task)))]
     order = find_shared_order(early)
@@ -104,7 +104,7 @@ def _compare(
             largest=max(len(unit.ids) for unit in order.order.units),
         )
     scale = benchmark.task(best.task).scale
-    ends = result.interval.scaled(scale) if result.interval else None
+    ends = result.interval.scale(scale) if result.interval else None
     return LeaderComparison(
         task=best.task,
         best=best.run,

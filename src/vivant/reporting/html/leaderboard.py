@@ -23,7 +23,7 @@ def draw_tasks(data: ReportData, tasks: Sequence[str]) -> list[Block]:
     """A figure per task: scores with their intervals, beside the best published ones."""
     blocks: list[Block] = [Paragraph(_LEGEND, css_class="axes")]
     for task in tasks:
-        blocks += [Heading(f"{task}: {registry.of_task(task).task(task).title}"), draw_task(data, task)]
+        blocks += [Heading(f"{task}: {registry.get_by_task(task).task(task).title}"), draw_task(data, task)]
         blocks += [Paragraph(note, css_class="axes") for note in data.stops.get(task, ())]
     return blocks
 
@@ -74,7 +74,7 @@ def draw_task(data: ReportData, task: str) -> Drawing:
 
 def _ranking_table(data: ReportData, task: str) -> Table:
     chance = data.chance_level(task)
-    scale = registry.of_task(task).task(task).scale
+    scale = registry.get_by_task(task).task(task).scale
     ranking = data.ranking(task)
     body: list[tuple[Cell, ...]] = [
         (

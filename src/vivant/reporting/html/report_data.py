@@ -15,7 +15,7 @@ from vivant.reporting.html.leader_comparison import LeaderComparison, compare_le
 from vivant.reporting.score_matrix import RunRows, ScoreMatrix, build_matrix
 from vivant.runs.overview import chance_levels, list_published_rows
 from vivant.runs.published_rows import PublishedSelection, list_selections, uses_mini
-from vivant.runs.run import Run, common_protocol
+from vivant.runs.run import Run, choose_common_protocol
 from vivant.runs.run_scoring import NoJudgeError
 from vivant.runs.stopping_table import StoppedTask, describe_stop, find_stopped
 
@@ -93,7 +93,7 @@ class ReportData(Struct, frozen=True, kw_only=True):
 
 def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> ReportData:
     """Score all runs. One whose judge is missing is named, not dropped in silence."""
-    protocol = common_protocol(runs, protocol)
+    protocol = choose_common_protocol(runs, protocol)
     parts: list[ScoredRun] = []
     scored: list[Run] = []
     unscored: list[str] = []
@@ -105,7 +105,7 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
             unscored.append(str(error))
     if not parts:
         raise UsageError(unscored[0] if unscored else "There is no run to report on")
-    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+    rows = [row for part in parts for row in summarise(part, registry.get_by_task(part.task))]
     selections = list_selections(scored, "auto")
     published = list_published_rows({part.task for part in parts}, (), selections)
     own = {run.name: [row for row in rows if row.run == run.name] for run in scored}
@@ -155,7 +155,7 @@ def _describe_stops(
     for part in parts:
         state = states.get((part.run, part.task))
         if state is not None:
-            own = describe_stop(part, registry.of_task(part.task), state)
+            own = describe_stop(part, registry.get_by_task(part.task), state)
             notes[part.task] = (*notes.get(part.task, ()), *own)
     return notes
 
@@ -188,12 +188,12 @@ def _score_other(runs: Sequence[Run], protocol: Protocol) -> dict[tuple[str, str
     values: dict[tuple[str, str], float] = {}
     size = sum(sum(run.manifest.planned.values()) for run in runs)
     for run in runs:
-        judged = any(registry.of_task(task).task(task).judged for task in run.manifest.tasks)
-        supported = all(protocol in registry.of_task(task).protocols for task in run.manifest.tasks)
+        judged = any(registry.get_by_task(task).task(task).judged for task in run.manifest.tasks)
+        supported = all(protocol in registry.get_by_task(task).protocols for task in run.manifest.tasks)
         if judged or not supported or (size > _MAX_RESCORED and run.dir.score_header(protocol) is None):
             continue
         for part in run.scores(protocol):
-            for row in summarise(part, registry.of_task(part.task)):
+            for row in summarise(part, registry.get_by_task(part.task)):
                 if row.value is not None:
                     values[row.run, row.task] = row.value
     return values

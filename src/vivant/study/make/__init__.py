@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,15 +103,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
     template = find_template(spec.template) if spec.template else None
     if template is not None and template.settings.get("odd_options"):
         spec = msgspec.structs.replace(spec, odd_options=True)
-    if spec.kind not in PAGES:
-        raise unknown_name_error("kind of study", spec.kind, PAGES)
-    if not spec.origin:
-        raise UsageError("Say with --from what the study is made from: a benchmark, runs or a pack")
-    for language in spec.languages:
-        if language not in LANGUAGES:
-            raise unknown_name_error(
-                "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
-            )
+    _check_spec(spec)
     create_folder(folder)
     media = MediaStore(folder, spec.seed, copy=spec.copy, transcode=spec.transcode)
     notes: list[str] = []
@@ -127,17 +119,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
     except VivantError:
         _clean_up(media, folder)
         raise
-    notes += item_set.notes
-    if media.unplayable:
-        path, fault = next(iter(media.unplayable.items()))
-        notes.append(
-            f"{len(media.unplayable)} videos do not play in every browser, the first is {path}, which {fault}; add "
-            "--transcode to copy them as MP4 (H.264)"
-        )
-    if media.transcoded:
-        notes.append(f"{media.transcoded} videos were copied as MP4 (H.264), which every browser plays")
-    if media.copied and not spec.copy:
-        notes.append(f"{media.copied} media files were copied, because they lie on another disk")
+    notes += [*item_set.notes, *_describe_media(media, copy=spec.copy)]
     settings: dict[str, Any] = {"odd_options": spec.odd_options, "time_limit": spec.time_limit}
     settings |= template.settings if template else {}
     if spec.labels is not None:  # who labels ten passages of one reply need not watch its video ten times
@@ -180,6 +162,32 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
     return NewStudy(study=study, items=len(item_set.items), places=places, notes=tuple(notes))
 
 
+def _check_spec(spec: StudySpec) -> None:
+    if spec.kind not in PAGES:
+        raise unknown_name_error("kind of study", spec.kind, PAGES)
+    if not spec.origin:
+        raise UsageError("Say with --from what the study is made from: a benchmark, runs or a pack")
+    for language in spec.languages:
+        if language not in LANGUAGES:
+            raise unknown_name_error(
+                "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
+            )
+
+
+def _describe_media(media: MediaStore, *, copy: bool) -> Iterator[str]:
+    """What became of the media files, where it is not what was asked for."""
+    if media.unplayable:
+        path, fault = next(iter(media.unplayable.items()))
+        yield (
+            f"{len(media.unplayable)} videos do not play in every browser, the first is {path}, which {fault}; add "
+            "--transcode to copy them as MP4 (H.264)"
+        )
+    if media.transcoded:
+        yield f"{media.transcoded} videos were copied as MP4 (H.264), which every browser plays"
+    if media.copied and not copy:
+        yield f"{media.copied} media files were copied, because they lie on another disk"
+
+
 def _clean_up(media: MediaStore, folder: Path) -> None:
     """Take back what a study that cannot be made has put on the disk."""
     remove(media.folder)
@@ -220,31 +228,37 @@ def _make_items(
                 "without --key nothing here knows who wrote what: exports are judgements of the pack"
             )
         return make_comment_items(pack, key, media, spec.limit, spec.seed, only), (DEFAULTS.realism,), {}
+    if spec.kind in ("spans", "free-follow-up"):
+        samples = select_samples(spec.origin, spec.data, select(spec.origin[0]))
+        criteria = (DEFAULTS.confidence,) if spec.kind == "free-follow-up" else ()
+        return make_open_items(samples, media, spec.question, videos=spec.kind == "spans"), criteria, {}
+    return _make_answer_items(spec, media, select, notes)
+
+
+def _make_answer_items(
+    spec: StudySpec, media: MediaStore, select: Callable[[str], SampleSelection], notes: list[str]
+) -> tuple[ItemSet, tuple[StudyCriterion, ...], LocalizedText]:
+    """The same for studies of the answers that runs hold."""
     reference = spec.languages if spec.reference else ()
     if spec.kind == "pairwise":
         runs = open_runs(spec.origin, spec.kind, 2)
         both = [select_answers(run, select(name), notes) for run, name in zip(runs, spec.origin, strict=True)]
         return make_pair_items(runs, both, media, spec.seed, reference=reference), (), {}
-    if spec.kind in ("spans", "free-follow-up"):
-        samples = select_samples(spec.origin, spec.data, select(spec.origin[0]))
-        criteria = (DEFAULTS.confidence,) if spec.kind == "free-follow-up" else ()
-        return make_open_items(samples, media, spec.question, videos=spec.kind == "spans"), criteria, {}
+    runs = open_runs(spec.origin, spec.kind)
     if spec.kind in ("best-worst", "sliders"):
-        runs = open_runs(spec.origin, spec.kind)
         least = 3 if spec.kind == "best-worst" else 2
         if len(runs) < least:
             raise UsageError(
                 f"A study of the kind '{spec.kind}' is made from {least} or more runs, not {len(runs)}"
             )
-        every = [
+        answers = [
             select_answers(run, select(name), notes) for run, name in zip(runs, spec.origin, strict=True)
         ]
         slides = spec.kind == "sliders"
         item_set = make_group_items(
-            runs, every, media, spec.seed, reference=reference, hide=spec.reference and slides
+            runs, answers, media, spec.seed, reference=reference, hide=spec.reference and slides
         )
         return item_set, (DEFAULTS.quality,) if slides else (), {}
-    runs = open_runs(spec.origin, spec.kind)
     by_model: dict[str, Run] = {}
     for run in runs:
         # Ratings are joined to answers by sample and model.

@@ -8,8 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.conditions import matches, parse_where
 from vivant.benchmarks.mimic.packs import HEADER_FILE, Pack
-from vivant.benchmarks.summary import matches, parse_where
 from vivant.core.errors import DataError, UsageError
 from vivant.core.randomness import sample_ids
 from vivant.core.records import Record

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.metrics.paired import holm
-from vivant.study.attention import expected_answers, passes_check
+from vivant.study.attention import get_expected_answers, passes_check
 from vivant.study.judgement import StudyJudgement
 from vivant.study.report.measures import PREFERENCES
 from vivant.study.report.ranks import NO_RANKS, Tests, compute_rank_tests
@@ -320,7 +320,7 @@ def _count_checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
         answers[judgement.annotator, judgement.item][judgement.part or judgement.page] = judgement.answer
     counts: dict[str, tuple[int, int]] = {}
     for (name, item), answered in answers.items():
-        wanted = expected_answers(collected.items[item], collected.key_line(item))
+        wanted = get_expected_answers(collected.items[item], collected.key_line(item))
         good = passes_check(answered, wanted)
         passed, total = counts.get(name, (0, 0))
         counts[name] = (passed + good, total + 1)

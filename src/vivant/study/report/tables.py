@@ -9,7 +9,7 @@ from statistics import fmean, median, quantiles
 
 import numpy as np
 
-from vivant.benchmarks.summary import natural
+from vivant.benchmarks.summary import natural_sort_key
 from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
@@ -54,7 +54,7 @@ def compute_mean(measure: StudyMeasure, values: Sequence[MeasuredValue]) -> tupl
     if interval is not None and measure.low is not None and measure.high is not None:
         # A scale has ends, Student's t has none.
         interval = Interval(max(interval.low, measure.low), min(interval.high, measure.high), interval.method)
-    return float(column.mean()) * measure.scale, interval.scaled(measure.scale) if interval else None
+    return float(column.mean()) * measure.scale, interval.scale(measure.scale) if interval else None
 
 
 def build_result_table(collected: StudyResults) -> Table:
@@ -167,7 +167,7 @@ def _build_facet_table(
 ) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for label in sorted(groups, key=natural):
+    for label in sorted(groups, key=natural_sort_key):
         for source, values in group_by_source(groups[label]):
             mean, interval = compute_mean(measure, values)
             title = f"{label} · {source}" if source else label

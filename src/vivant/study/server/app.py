@@ -93,7 +93,7 @@ Handler = Callable[[Request, Exception], Awaitable[Response]]
 def _exception_handlers(context: StudyContext) -> dict[type[Exception], Handler]:
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, PageRefusedError)
-        return _render_refusal(context, request, error.what, error.status, error.text)
+        return _render_refusal(context, request, error.notice, error.status, error.text)
 
     async def report_store(request: Request, error: Exception) -> Response:
         context.warn(str(error))
@@ -117,16 +117,16 @@ def _exception_handlers(context: StudyContext) -> dict[type[Exception], Handler]
 
 
 def _render_refusal(
-    context: StudyContext, request: Request, what: str, status: int, text: str = ""
+    context: StudyContext, request: Request, notice: str, status: int, text: str = ""
 ) -> Response:
     """A friendly page, or for a script a word that it understands."""
     if request.headers.get("accept", "").startswith("application/json"):
-        return JSONResponse({"saved": False, "why": text or what}, status)
+        return JSONResponse({"saved": False, "why": text or notice}, status)
     has_session = status not in (404, 405) and context.participant(request) is not None
     t = context.texts[context.language(request)]
     response = context.notice(
         request,
-        what,
+        notice,
         status,
         text=text,
         link=f"{context.settings.root}/study" if has_session else "",

@@ -18,7 +18,7 @@ from starlette.responses import HTMLResponse, Response
 from vivant.study.design import LocalizedText, StudyItem
 from vivant.study.loading import LoadedStudy
 from vivant.study.platforms import PlatformIds
-from vivant.study.server.fixed_texts import fixed_environment
+from vivant.study.server.fixed_texts import make_fixed_environment
 from vivant.study.server.interface import AdminTexts, InterfaceTexts, choose_language, load_interfaces
 from vivant.study.server.limits import RateLimits
 from vivant.study.server.tokens import Tokens
@@ -63,7 +63,7 @@ class StudyContext:
         self._warning = threading.Lock()
         self._templates = page_environment(_PACKAGE)
         self._page_templates = {
-            name: fixed_environment(
+            name: make_fixed_environment(
                 _PACKAGE,
                 t,
                 {
@@ -127,18 +127,18 @@ class StudyContext:
     def notice(
         self,
         request: Request,
-        what: str,
+        name: str,
         status: int = 200,
         *,
         text: str = "",
         language: str = "",
         **values: Any,
     ) -> Response:
-        """A page that says one thing. `what` names its title and text among the interface's texts."""
+        """A page that says one thing. `name` names its title and text among the interface's texts."""
         t = self.texts[self.language(request, language)]
         return self.page(
-            request, "notice.html", language=language, status=status, heading=t(f"{what}_title"),
-            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", "code": "", "advice": "", **values},
+            request, "notice.html", language=language, status=status, heading=t(f"{name}_title"),
+            text=t(f"{text or name}_text"), **{"link": "", "link_text": "", "code": "", "advice": "", **values},
         )  # fmt: skip
 
     def render(self, request: Request, template: str, **values: Any) -> str:

@@ -10,11 +10,11 @@ from starlette.requests import Request
 
 
 class PageRefusedError(Exception):
-    """Not carried out. `what` and `text` name the page's title and text among the interface's texts."""
+    """Not carried out. `notice` and `text` name the page's title and text among the interface's texts."""
 
-    def __init__(self, status: int, what: str = "bad_request", text: str = "") -> None:
-        super().__init__(what)
-        self.status, self.what, self.text = status, what, text
+    def __init__(self, status: int, notice: str = "bad_request", text: str = "") -> None:
+        super().__init__(notice)
+        self.status, self.notice, self.text = status, notice, text
 
 
 class ScriptMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -35,7 +35,7 @@ def _quote(text: str) -> str:
     return f'"{escaped}"'
 
 
-def fixed_environment(package: str, texts: InterfaceTexts, values: Mapping[str, str]) -> Environment:
+def make_fixed_environment(package: str, texts: InterfaceTexts, values: Mapping[str, str]) -> Environment:
     """A package's templates in a language.
 
     Args:

@@ -17,9 +17,10 @@ from vivant.study.server.errors import PageRefusedError, read_script, split_fiel
 from vivant.study.server.pages import CurrentItem, show_current, translate_item
 from vivant.study.server.sessions import SessionPages
 from vivant.study.store import answers, attendance, people
-from vivant.study.store.answers import FinishedPage, ParticipantState, PlaybackTimes, StalePageError
+from vivant.study.store.answers import FinishedPage
 from vivant.study.store.expiry import LatePage, save_late_answers
 from vivant.study.store.finished import load_finished
+from vivant.study.store.participant_state import ParticipantState, PlaybackTimes, StalePageError
 from vivant.web.security import same_secret
 
 _REPORTS = ("ready", "started", "playing", "ended", "away", "alive")
@@ -239,12 +240,12 @@ class ItemPages(SessionPages):
         participant: int,
         assignment: int,
         number: int,
-        what: str,
+        event: str,
         seconds: float = 0.0,
         report: str = "",
     ) -> PlaybackTimes:
         job = attendance.record_playback(
-            self._store, self._study, participant, assignment, number, what, seconds, report
+            self._store, self._study, participant, assignment, number, event, seconds, report
         )
         return await self._database.write_async(job)
 

@@ -24,8 +24,8 @@ from vivant.core.file_types import detect_browser_type
 from vivant.study.design import StudyItem, StudyMedia
 from vivant.study.loading import LoadedStudy, list_media
 from vivant.study.playback import media_duration
-from vivant.study.store.answers import CurrentPage
 from vivant.study.store.attendance import SPEED
+from vivant.study.store.participant_state import CurrentPage
 
 _TOLERANCE = 1.0
 """Seconds that a video may seem to have ended early: players skip a frame, clocks differ."""

@@ -17,9 +17,10 @@ from vivant.study.server.context import StudyContext, translate
 from vivant.study.server.errors import PageRefusedError
 from vivant.study.server.interface import InterfaceTexts
 from vivant.study.store import answers, assign, people
-from vivant.study.store.answers import GRACE, CurrentPage, ParticipantState, StalePageError
+from vivant.study.store.answers import GRACE
 from vivant.study.store.expiry import close_expired
-from vivant.study.store.store import get_setting
+from vivant.study.store.participant_state import CurrentPage, ParticipantState, StalePageError, load_state
+from vivant.study.store.study_settings import get_setting
 
 
 class CurrentItem(Struct, frozen=True):
@@ -105,9 +106,7 @@ async def show_current(
     """The page that a participant is at; with a problem, the same page once more with what was typed."""
 
     def read(connection: Connection) -> tuple[ParticipantState | None, bool]:
-        return answers.load_state(connection, context.study, participant), get_setting(
-            connection, "paused"
-        ) == "yes"
+        return load_state(connection, context.study, participant), get_setting(connection, "paused") == "yes"
 
     expired = False
     for _ in range(5):
@@ -139,15 +138,8 @@ async def show_current(
             )
         if state.participant.state == "finished":
             return await _show_done(context, request, state)
-        if state.participant.step == "about" and context.study.questions:
-            return context.page(
-                request, "about.html", questions=context.study.questions, typed=typed or {}, **values
-            )
         if state.participant.step != "items":
-            text = context.markdown(context.loaded.texts[t.language].instructions)
-            limit = context.study.time_limit
-            time = "" if limit is None else f"{int(limit) // 60}:{int(limit) % 60:02}"
-            return context.page(request, "instructions.html", text=text, time=time, **values)
+            return _show_introduction(context, request, state.participant.step, t, typed, values)
         if state.lost or state.current is None:
             if not await _assign_again(context, participant, state.finished):
                 if state.finished:
@@ -161,7 +153,7 @@ async def show_current(
         current = state.current
         item = context.items[current.item]
         now = context.store.clock()
-        remaining = answers.remaining_time(context.store, context.study, current, now)
+        remaining = answers.compute_remaining_time(context.store, context.study, current, now)
         try:
             if remaining is not None and remaining < -GRACE:
                 await context.store.database.write_async(
@@ -183,6 +175,25 @@ async def show_current(
             **_build_item(context, t, CurrentItem(state, current, item), typed, remaining), **values,
         )  # fmt: skip
     raise PageRefusedError(503, "trouble")
+
+
+def _show_introduction(
+    context: StudyContext,
+    request: Request,
+    step: str,
+    t: InterfaceTexts,
+    typed: Mapping[str, str] | None,
+    values: Mapping[str, Any],
+) -> Response:
+    """The pages between consent and the first item: questions about the participant, instructions."""
+    if step == "about" and context.study.questions:
+        return context.page(
+            request, "about.html", questions=context.study.questions, typed=typed or {}, **values
+        )
+    text = context.markdown(context.loaded.texts[t.language].instructions)
+    limit = context.study.time_limit
+    time = "" if limit is None else f"{int(limit) // 60}:{int(limit) % 60:02}"
+    return context.page(request, "instructions.html", text=text, time=time, **values)
 
 
 async def _assign_again(context: StudyContext, participant: int, finished: int) -> int:

@@ -29,7 +29,7 @@ _SHORTEST = 16
 def check_dependencies() -> None:
     """Say what to install where a part is missing."""
     names = ("starlette", "uvicorn", "jinja2", "sqlalchemy", "alembic")
-    require_modules(*names, what="Studies need a web server and a database", extra="study")
+    require_modules(*names, problem="Studies need a web server and a database", extra="study")
 
 
 def load_admin_token(study: Path, file: Path | None) -> tuple[str, Path]:
@@ -97,7 +97,7 @@ def serve(
     store = open_memory_store(folder) if preview else open_store(folder, database)
     try:
         store.raise_target(loaded.study.judgements_per_item)
-        check_items(loaded, store)
+        check_known_items(loaded, store)
         note_items(store, loaded)
         settings = ServerSettings(
             root=parts.path.rstrip("/"),
@@ -121,15 +121,7 @@ def serve(
     if preview:
         ready("preview", f"{address}/")
     else:
-        token_path = first_link_path(store)
-        if token_path:
-            ready("person", f"{address}{token_path}")
-        ready("more" if token_path else "used", str(folder))
-        open_link = f"{address}{open_link_path(store.secret)}"
-        if anonymous:
-            ready("anonymous", open_link)
-        ready("open", open_link + format_query(loaded.study.platform))
-        ready("admin", f"{address}/admin")
+        _announce_links(ready, loaded, store, address, anonymous=anonymous)
         ready("token", str(token_file))
         if not public and not is_loopback(host):
             ready("plain", address)
@@ -144,6 +136,26 @@ def serve(
         )  # fmt: skip
     finally:
         store.close()
+
+
+def _announce_links(
+    ready: Callable[[str, str], None],
+    loaded: LoadedStudy,
+    store: StudyStore,
+    address: str,
+    *,
+    anonymous: bool,
+) -> None:
+    """Name the links that let people in, and the admin page."""
+    first_path = first_link_path(store)
+    if first_path:
+        ready("person", f"{address}{first_path}")
+    ready("more" if first_path else "used", str(loaded.path))
+    open_link = f"{address}{open_link_path(store.secret)}"
+    if anonymous:
+        ready("anonymous", open_link)
+    ready("open", open_link + format_query(loaded.study.platform))
+    ready("admin", f"{address}/admin")
 
 
 def read_address(store: StudyStore) -> str:
@@ -181,9 +193,9 @@ def open_link_path(secret: bytes) -> str:
     return f"/start/{Tokens(secret).door()}"
 
 
-def check_items(loaded: LoadedStudy, store: StudyStore) -> None:
+def check_known_items(loaded: LoadedStudy, store: StudyStore) -> None:
     """Refuse a database whose items the study lacks."""
-    missing = sorted(store.assigned_items() - loaded.by_id.keys())
+    missing = sorted(store.list_assigned_items() - loaded.by_id.keys())
     if missing:
         raise UsageError(
             f"The database holds answers to the item '{missing[0]}', which {loaded.path} lacks; "

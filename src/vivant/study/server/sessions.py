@@ -7,8 +7,7 @@ from starlette.responses import Response
 
 from vivant.study.server.context import StudyContext
 from vivant.study.server.errors import PageRefusedError
-from vivant.study.store import answers
-from vivant.study.store.answers import ParticipantState
+from vivant.study.store.participant_state import ParticipantState, load_state
 from vivant.web.security import same_secret
 
 
@@ -48,7 +47,7 @@ class SessionPages:
 
     async def _load_state(self, participant: int) -> ParticipantState:
         state = await self._database.read_async(
-            lambda connection: answers.load_state(connection, self._study, participant)
+            lambda connection: load_state(connection, self._study, participant)
         )
         if state is None:
             raise PageRefusedError(401, "no_session")

@@ -22,7 +22,8 @@ from vivant.study.balance import item_group, list_judged
 from vivant.study.design import Study, StudyItem
 from vivant.study.item_pool import ItemPool
 from vivant.study.store.statements import Statement
-from vivant.study.store.store import get_setting, lock_places, log_event
+from vivant.study.store.store import log_event
+from vivant.study.store.study_settings import get_setting, lock_places
 from vivant.study.store.tables import assignments, judgements, participants
 
 # SQLite takes the index of held places only for the very words that the index was made with, which "holds = 1" are not.

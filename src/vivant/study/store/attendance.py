@@ -8,8 +8,9 @@ from msgspec import structs
 from sqlalchemy import Connection, Float, Integer, bindparam, exists, insert, or_, select, update
 
 from vivant.study.design import Page, Study
-from vivant.study.store.answers import PlaybackTimes, lock_assignment, lock_owner, note_activity
+from vivant.study.store.answers import note_activity
 from vivant.study.store.database import Job
+from vivant.study.store.participant_state import PlaybackTimes, lock_assignment, lock_owner
 from vivant.study.store.statements import Statement
 from vivant.study.store.store import StudyStore
 from vivant.study.store.tables import assignments, visits, watches
@@ -66,7 +67,7 @@ def record_playback(
     participant: int,
     assignment: int,
     media: int,
-    what: str,
+    event: str,
     seconds: float = 0.0,
     report: str = "",
 ) -> Job[PlaybackTimes]:
@@ -78,7 +79,7 @@ def record_playback(
         participant: whose page it is.
         assignment: the item's place.
         media: the file's number in the item.
-        what: what happened.
+        event: what happened.
         seconds: played since the last report. No more counts than the time since the file was fetched or first
             started: over a slow connection the report of the start comes late.
         report: the report's number. The last one counts once, however often it is sent: its answer may be lost.
@@ -90,7 +91,7 @@ def record_playback(
         note_activity(connection, state, now)
         if before is not None and report and before.report == report:
             return before
-        times = _add_report(before or PlaybackTimes(), what, seconds, now)
+        times = _add_report(before or PlaybackTimes(), event, seconds, now)
         if report:
             times = structs.replace(times, report=report)
         if times != before:
@@ -114,17 +115,17 @@ def record_fetch(store: StudyStore, assignment: int, media: int) -> Job[None]:
     return job
 
 
-def _add_report(times: PlaybackTimes, what: str, seconds: float, now: float) -> PlaybackTimes:
+def _add_report(times: PlaybackTimes, event: str, seconds: float, now: float) -> PlaybackTimes:
     played = times.played or 0.0
-    if what in ("playing", "ended") and times.started is not None:
+    if event in ("playing", "ended") and times.started is not None:
         since = min(times.started, times.started if times.fetched is None else times.fetched)
         played = min(played + max(0.0, seconds), max(0.0, now - since) * SPEED)
     return PlaybackTimes(
         fetched=times.fetched,
-        started=now if what == "started" and times.started is None else times.started,
-        ended=now if what == "ended" and times.ended is None else times.ended,
+        started=now if event == "started" and times.started is None else times.started,
+        ended=now if event == "ended" and times.ended is None else times.ended,
         played=round(played, 3),
-        plays=times.plays + (what == "started"),
+        plays=times.plays + (event == "started"),
         report=times.report,
     )
 

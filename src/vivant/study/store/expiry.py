@@ -9,17 +9,14 @@ from msgspec import Struct
 from sqlalchemy import Connection, insert, select, update
 
 from vivant.study.design import PAGES, Page, Study, StudyItem
-from vivant.study.store.answers import (
-    GRACE,
-    Answers,
+from vivant.study.store.answers import GRACE, Answers, close_pages, compute_remaining_time
+from vivant.study.store.database import Job
+from vivant.study.store.participant_state import (
     ParticipantState,
     StalePageError,
-    close_pages,
     lock_assignment,
     lock_participant,
-    remaining_time,
 )
-from vivant.study.store.database import Job
 from vivant.study.store.store import StudyStore
 from vivant.study.store.tables import assignments, judgements, visits
 
@@ -34,7 +31,7 @@ class LatePage(Struct, frozen=True, kw_only=True):
 
 FindPage = Callable[[ParticipantState], tuple[int, Page]]
 """The assignment and the page that a form speaks of."""
-ReadLate = Callable[[LatePage], Answers]
+LateAnswerReader = Callable[[LatePage], Answers]
 
 
 def close_expired(
@@ -44,7 +41,7 @@ def close_expired(
 
     def job(connection: Connection) -> None:
         state, current, now = lock_assignment(connection, store, study, participant, assignment)
-        seconds = remaining_time(store, study, current, now)
+        seconds = compute_remaining_time(store, study, current, now)
         if seconds is None or seconds > -GRACE:
             raise StalePageError
         pages = PAGES[study.kind]
@@ -64,7 +61,7 @@ def close_expired(
 
 
 def save_late_answers(
-    store: StudyStore, study: Study, participant: int, find: FindPage, read: ReadLate
+    store: StudyStore, study: Study, participant: int, find: FindPage, reader: LateAnswerReader
 ) -> Job[None]:
     """Keep what was written before the time was up and could not be sent. A page that its participant closed stays."""
 
@@ -80,7 +77,7 @@ def save_late_answers(
         ).first()
         if row is None or not (row.expired or _is_overdue(store, study, state, assignment, page)):
             raise StalePageError
-        answers = read(LatePage(item=row.item, page=page, order=tuple(row.shown)))
+        answers = reader(LatePage(item=row.item, page=page, order=tuple(row.shown)))
         order = () if page in ("free", "follow", "spans") else row.shown
         for part, answer in answers.items():
             _write(connection, (assignment, page, part), answer, order, store.clock())
@@ -95,7 +92,7 @@ def _is_overdue(
     current = state.current
     if current is None or (current.assignment, current.page) != (assignment, page):
         return False
-    seconds = remaining_time(store, study, current, store.clock())
+    seconds = compute_remaining_time(store, study, current, store.clock())
     return seconds is not None and seconds < -GRACE
 
 

@@ -10,7 +10,8 @@ from sqlalchemy import Connection, insert, select
 
 from vivant.core.errors import DataError
 from vivant.study.judgement import StudyJudgement, StudyPerson
-from vivant.study.store.store import lock_places, log_event
+from vivant.study.store.store import log_event
+from vivant.study.store.study_settings import lock_places
 from vivant.study.store.tables import assignments, judgements, participants, visits
 
 

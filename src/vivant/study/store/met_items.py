@@ -21,15 +21,15 @@ _Digests = dict[str, list[str]]
 
 def note_items(store: StudyStore, loaded: LoadedStudy) -> None:
     """Remember the items that are about to be served. Raises UsageError where those that people met have changed."""
-    check_items(store, loaded)
-    known, met = _read_digests(store), store.assigned_items()
+    check_item_order(store, loaded)
+    known, met = _read_digests(store), store.list_assigned_items()
     kept = {name: digests for name, digests in known.items() if name in met}
     noted = {item.id: _digest_choices(item) for item in loaded.items} | kept
     if noted != known:
         store.write_setting(_SETTING, msgspec.json.encode(noted).decode())
 
 
-def check_items(store: StudyStore, loaded: LoadedStudy) -> None:
+def check_item_order(store: StudyStore, loaded: LoadedStudy) -> None:
     """Raise UsageError where options or parts of an item stand in another order than when people met it.
 
     Words may be corrected: what is new stands for what stood in its place.
@@ -37,7 +37,7 @@ def check_items(store: StudyStore, loaded: LoadedStudy) -> None:
     known = _read_digests(store)
     if not known:
         return
-    met = store.assigned_items()
+    met = store.list_assigned_items()
     for item in loaded.items:
         before, now = known.get(item.id), _digest_choices(item)
         if before is None or before == now or item.id not in met:

@@ -13,7 +13,8 @@ from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, 
 from vivant.study.platforms import Outcome
 from vivant.study.store.database import Job
 from vivant.study.store.statements import Statement
-from vivant.study.store.store import StudyStore, lock_places, lock_study, log_event
+from vivant.study.store.store import StudyStore, log_event
+from vivant.study.store.study_settings import lock_places, lock_study
 from vivant.study.store.tables import assignments, participants
 
 _SHORTEST_NAME = 6
@@ -56,12 +57,12 @@ def digest(secret: bytes, *names: str) -> str:
     return hmac.digest(secret, "\x1f".join(names).encode(), "sha256").hex()
 
 
-def annotator_name(secret: bytes, purpose: str, value: str) -> str:
+def make_annotator_name(secret: bytes, purpose: str, value: str) -> str:
     """How exports name a person."""
     return digest(secret, "annotator", purpose, value)[:16]
 
 
-def recruited_name(secret: bytes, platform_id: str) -> str:
+def make_recruited_name(secret: bytes, platform_id: str) -> str:
     """How exports name the recruiting platform's identifier."""
     return digest(secret, "recruited", platform_id)[:32]
 
@@ -71,7 +72,9 @@ def invite(store: StudyStore, count: int) -> list[str]:
     now = store.clock()
     tokens = [secrets.token_urlsafe(32) for _ in range(count)]
     rows = [
-        _new_row(annotator_name(store.secret, "link", token), now, token=digest(store.secret, "link", token))
+        _new_row(
+            make_annotator_name(store.secret, "link", token), now, token=digest(store.secret, "link", token)
+        )
         for token in tokens
     ]
     if rows:
@@ -86,7 +89,7 @@ def first_link_token(secret: bytes) -> str:
 
 def is_first_link_open(store: StudyStore) -> bool:
     """Whether nobody has begun with that link."""
-    name = annotator_name(store.secret, "link", first_link_token(store.secret))
+    name = make_annotator_name(store.secret, "link", first_link_token(store.secret))
     with store.database.read() as connection:
         state = connection.scalar(select(participants.c.state).where(participants.c.annotator == name))
     return state in (None, "invited")
@@ -96,7 +99,7 @@ def add_first_link(store: StudyStore) -> int | None:
     """The person who opens that link; None where it was deleted."""
     token = first_link_token(store.secret)
     link = digest(store.secret, "link", token)
-    row = _new_row(annotator_name(store.secret, "link", token), store.clock(), token=link)
+    row = _new_row(make_annotator_name(store.secret, "link", token), store.clock(), token=link)
 
     def job(connection: Connection) -> int | None:
         lock_study(connection)
@@ -128,7 +131,7 @@ def find_by_platform(store: StudyStore, platform_id: str, study: str, session: s
     with store.database.read() as connection:
         row = connection.execute(
             select(participants.c.id, participants.c.session, participants.c.state).where(
-                participants.c.recruited == recruited_name(store.secret, platform_id)
+                participants.c.recruited == make_recruited_name(store.secret, platform_id)
             )
         ).one_or_none()
     if row is None:
@@ -146,9 +149,9 @@ def add_participant(store: StudyStore, platform_id: str = "", study: str = "", s
     now = store.clock()
     name = platform_id or secrets.token_urlsafe(32)
     row = _new_row(
-        annotator_name(store.secret, "platform" if platform_id else "open", name),
+        make_annotator_name(store.secret, "platform" if platform_id else "open", name),
         now,
-        recruited=recruited_name(store.secret, platform_id) if platform_id else None,
+        recruited=make_recruited_name(store.secret, platform_id) if platform_id else None,
         session=digest(store.secret, "session", study, session) if platform_id else None,
     )
 
@@ -173,7 +176,7 @@ def find_participant(store: StudyStore, name: str) -> Row[Any] | None:
     """
     bare = name.strip().rpartition("/join/")[2]
     condition = or_(
-        participants.c.recruited == recruited_name(store.secret, bare),
+        participants.c.recruited == make_recruited_name(store.secret, bare),
         participants.c.token == digest(store.secret, "link", bare),
     )
     with store.database.read() as connection:

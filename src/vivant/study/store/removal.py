@@ -20,7 +20,8 @@ from sqlalchemy import Connection, select, update
 from vivant.core.errors import UsageError
 from vivant.study.store.database import Database, StoreError, database_url
 from vivant.study.store.people import withdraw_annotator
-from vivant.study.store.store import StudyStore, format_time, get_setting, lock_study, log_event, set_setting
+from vivant.study.store.store import StudyStore, format_time, log_event
+from vivant.study.store.study_settings import get_setting, lock_study, set_setting
 from vivant.study.store.tables import assignments, events, judgements, participants, visits, watches
 
 _BACKUPS = "backups"

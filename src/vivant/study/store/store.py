@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from sqlalchemy import Connection, Subquery, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Subquery, func, insert, select, update
 
 from vivant.core.closing import Closeable
 from vivant.core.errors import UsageError, unknown_name_error
@@ -18,15 +18,9 @@ from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
 from vivant.study.store.progress import ItemProgress, StudyEvent, StudyProgress
-from vivant.study.store.statements import Statement
-from vivant.study.store.tables import assignments, events, judgements, participants, settings, visits, watches
+from vivant.study.store.study_settings import get_setting, lock_places, lock_study, set_setting
+from vivant.study.store.tables import assignments, events, judgements, participants, visits, watches
 
-_SETTING = Statement(select(settings.c.value).where(settings.c.name == bindparam("setting_name")))
-_LOCK = Statement(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
-_MARK = Statement(
-    update(settings).where(settings.c.name == bindparam("setting_name")).values(value=bindparam("new_value"))
-)
-_PLACES = "places"
 _STEP = 500
 """Rows fetched at a time."""
 _CLOCK_SLACK = 60.0
@@ -210,7 +204,7 @@ class StudyStore(Closeable):
                 paused=get_setting(connection, "paused") == "yes",
             )
 
-    def assigned_items(self) -> set[str]:
+    def list_assigned_items(self) -> set[str]:
         """Every item that was ever given to somebody, checks included."""
         with self.database.read() as connection:
             return set(connection.scalars(select(assignments.c.item).distinct()))
@@ -327,44 +321,6 @@ def _describe_watching(
     if files == ends:
         return "whole"
     return "part" if reports else "unconfirmed"
-
-
-def get_setting(connection: Connection, name: str) -> str | None:
-    """A setting's value; None where it was never set."""
-    row = _SETTING.first(connection, setting_name=name)
-    return None if row is None else str(row[0])
-
-
-def set_setting(connection: Connection, name: str, value: str, *, overwrite: bool = True) -> str:
-    """Set a setting, or with `overwrite=False` only where it has none; what it is then."""
-    from sqlalchemy.dialects import postgresql, sqlite
-
-    insert_into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    statement: Any = insert_into(settings).values(name=name, value=value)
-    if overwrite:
-        statement = statement.on_conflict_do_update(index_elements=["name"], set_={"value": value})
-    else:
-        statement = statement.on_conflict_do_nothing()
-    connection.execute(statement)
-    return get_setting(connection, name) or value
-
-
-def lock_study(connection: Connection) -> None:
-    """Let one transaction at a time give places. SQLite has one writer anyway."""
-    _LOCK.rows(connection)
-
-
-def lock_places(connection: Connection) -> tuple[str, str]:
-    """The same for whoever gives places or takes them away: the mark of how they were, and of how they will be.
-
-    A mark is drawn anew each time, so that whoever has counted under one knows whether the count still holds, in
-    whatever process and after whatever was rolled back.
-    """
-    lock_study(connection)
-    before, after = get_setting(connection, _PLACES) or "", secrets.token_hex(8)
-    if not _MARK.change(connection, setting_name=_PLACES, new_value=after):
-        set_setting(connection, _PLACES, after)
-    return before, after
 
 
 def log_event(connection: Connection, at: float, kind: str, annotator: str = "", detail: str = "") -> None:

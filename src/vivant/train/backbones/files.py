@@ -57,18 +57,18 @@ class CheckpointFiles(Struct, frozen=True, eq=False):
             f"{self.name} holds no weights: {' or '.join(_WHOLE_FILES)}, or an index of several files, is expected"
         )
 
-    def read_tensors(self, wanted: Callable[[str], bool]) -> dict[str, Any]:
+    def read_tensors(self, is_needed: Callable[[str], bool]) -> dict[str, Any]:
         """The tensors whose names are wanted; the others are not read."""
         by_file: dict[Path, list[str]] = {}
         for tensor, file in self.list_tensors().items():
-            if wanted(tensor):
+            if is_needed(tensor):
                 by_file.setdefault(file, []).append(tensor)
         tensors: dict[str, Any] = {}
         for file, names in by_file.items():
             tensors.update(_read_file(file, names, self.name))
         return tensors
 
-    def stored_dtype(self) -> str:
+    def read_dtype(self) -> str:
         """The number format of the first floating tensor: float32, bfloat16, float16."""
         first = next(iter(self.list_tensors().items()), None)
         if first is None:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import loading_error
+from vivant.models.transformers_engine import describe_loading_error
 from vivant.models.weights_check import require_all_weights
 from vivant.train.backbones import conversion
 from vivant.train.backbones.files import CheckpointFiles, open_checkpoint
@@ -82,7 +82,7 @@ def _read_native_config(files: CheckpointFiles, trust_remote_code: bool) -> Any:
     try:
         return AutoConfig.from_pretrained(str(files.folder), trust_remote_code=trust_remote_code)
     except (OSError, ValueError, KeyError) as error:
-        raise ModelError(loading_error(files.name, error)) from error
+        raise ModelError(describe_loading_error(files.name, error)) from error
 
 
 def read_vision_config(name: str, *, trust_remote_code: bool = False) -> Any:
@@ -193,7 +193,7 @@ def load_vision_tower(
             str(files.folder), trust_remote_code=trust_remote_code, **arguments
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-        raise ModelError(loading_error(name, error)) from error
+        raise ModelError(describe_loading_error(name, error)) from error
     require_all_weights(name, info, unused=_TEXT_HALVES)
     return model
 
@@ -249,7 +249,7 @@ def load_language_model(
             str(files.folder), trust_remote_code=trust_remote_code, **arguments
         )
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-        raise ModelError(loading_error(name, error)) from error
+        raise ModelError(describe_loading_error(name, error)) from error
     require_all_weights(name, info, quantized=bool(quantize))
     return model
 
@@ -305,7 +305,7 @@ def _build(
     try:
         model, info = model_class.from_pretrained(None, output_loading_info=True, **arguments)
     except (OSError, ValueError, ImportError, KeyError, RuntimeError) as error:
-        raise ModelError(loading_error(name, error)) from error
+        raise ModelError(describe_loading_error(name, error)) from error
     require_all_weights(name, info, quantized=bool(quantize))
     return model
 

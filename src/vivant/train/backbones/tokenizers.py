@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import loading_error
+from vivant.models.transformers_engine import describe_loading_error
 from vivant.train.backbones.files import open_checkpoint
 
 _INTERNLM_CLASSES = ("InternLM2Tokenizer", "InternLM2TokenizerFast", "InternLM3Tokenizer")
@@ -60,7 +60,7 @@ def load_tokenizer(name: str | Path, *, trust_remote_code: bool = False) -> Any:
         else:
             tokenizer = AutoTokenizer.from_pretrained(str(folder), trust_remote_code=trust_remote_code)
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelError(loading_error(str(name), error)) from error
+        raise ModelError(describe_loading_error(str(name), error)) from error
     if tokenizer.eos_token_id is None:
         raise ModelError(f"The tokenizer of {name} has no end token, so that no answer could end")
     if tokenizer.pad_token_id is None:

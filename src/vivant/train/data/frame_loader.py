@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.core.errors import DataError, MediaError
-from vivant.core.types import Clip, FramePolicy, Job, Message, Picture
+from vivant.core.types import FramePolicy, Job, Message, iter_pictures
 from vivant.media import MediaLoader
 from vivant.train.accelerator import share_counts
 from vivant.train.data.sources import Example
@@ -157,7 +157,7 @@ class FrameLoader:
         )
         async with self._slots:
             prepared = await self._loader.load(job)
-            pictures = list_pictures(part for turn in prepared.turns for part in turn.parts)
+            pictures = list(iter_pictures(prepared.turns))
             return await asyncio.to_thread(self._processor.encode_frames, pictures)
 
     def _evict(self, keep: str) -> None:
@@ -179,14 +179,3 @@ class FrameLoader:
 def count_videos(examples: Sequence[Example]) -> int:
     """How many different videos examples are about."""
     return len({example.video for example in examples} - {""})
-
-
-def list_pictures(parts: Any) -> list[Picture]:
-    """All pictures and frames in order."""
-    pictures: list[Picture] = []
-    for part in parts:
-        if isinstance(part, Picture):
-            pictures.append(part)
-        elif isinstance(part, Clip):
-            pictures += part.frames
-    return pictures

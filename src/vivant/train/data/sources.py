@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, PromptContext
-from vivant.benchmarks.summary import matches, parse_where
+from vivant.benchmarks.conditions import matches, parse_where
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_generator, derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Option, Part, Sample, Text, Video

@@ -238,9 +238,9 @@ def get_decoder_layers(model: Any) -> nn.ModuleList:
     return layers
 
 
-def select_video_rows(named: Tensor, video_index: Tensor) -> Tensor:
+def select_video_rows(rows: Tensor, video_index: Tensor) -> Tensor:
     """For each token the row of its video; nothing where it has none (-1)."""
-    return named[video_index.clamp(min=0)].masked_fill((video_index < 0)[..., None], 0.0)
+    return rows[video_index.clamp(min=0)].masked_fill((video_index < 0)[..., None], 0.0)
 
 
 def find_line_heads(ids: Tensor, vocabulary: int, breaks: Sequence[int]) -> tuple[Tensor, Tensor]:

@@ -10,7 +10,7 @@ from transformers import AutoConfig, AutoModelForCausalLM
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelError, require_package
-from vivant.models.transformers_engine import loading_error
+from vivant.models.transformers_engine import describe_loading_error
 from vivant.train.backbones.loading import load_language_model, read_language_config
 from vivant.train.model.config import LanguageSettings, ModelSettings
 
@@ -51,7 +51,7 @@ def make_language_model(
             config, trust_remote_code=language.trust_remote_code, **arguments
         )
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelError(loading_error(name or "model.language.config", error)) from error
+        raise ModelError(describe_loading_error(name or "model.language.config", error)) from error
 
 
 def _check_stated_config(language: LanguageSettings, config: Any, name: str) -> None:

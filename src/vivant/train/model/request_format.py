@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from vivant.core.errors import UsageError
-from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Sound
+from vivant.core.types import Decoding, Picture, Reply, Request, Sound, iter_pictures
 from vivant.models.baselines import split_words
 
 MARKS = ("[VID]", "[SEP]", "[ANS]")
@@ -71,14 +71,9 @@ def _refuse(reason: str) -> Reply:
 
 def split_request(request: Request) -> tuple[list[Picture], str]:
     """All frames and pictures in order, and all text as one."""
-    pictures: list[Picture] = []
-    for turn in request.turns:
-        for part in turn.parts:
-            if isinstance(part, Sound):
-                raise UsageError("this model is given no sound")
-            if isinstance(part, Picture | Clip):
-                pictures += part.frames if isinstance(part, Clip) else (part,)
-    return pictures, request.text
+    if any(isinstance(part, Sound) for turn in request.turns for part in turn.parts):
+        raise UsageError("this model is given no sound")
+    return list(iter_pictures(request.turns)), request.text
 
 
 def resize_picture(picture: Picture, side: int) -> Any:

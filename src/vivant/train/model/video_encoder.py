@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import loading_error
+from vivant.models.transformers_engine import describe_loading_error
 from vivant.train.backbones.loading import load_video_encoder
 from vivant.train.model.config import VideoEncoderSettings
 
@@ -78,4 +78,4 @@ def _make_random(settings: VideoEncoderSettings) -> Any:
             config = AutoConfig.from_pretrained(settings.name)
         return AutoModel.from_config(config)
     except (OSError, ValueError, KeyError) as error:
-        raise ModelError(loading_error(settings.name or "model.temporal.encoder", error)) from error
+        raise ModelError(describe_loading_error(settings.name or "model.temporal.encoder", error)) from error

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import loading_error
+from vivant.models.transformers_engine import describe_loading_error
 from vivant.train.backbones.loading import QWEN_VL, load_vision_tower, read_vision_config, vision_class
 from vivant.train.model.config import VisionSettings
 
@@ -166,7 +166,7 @@ def make_vision_config(vision: VisionSettings, name: str = "") -> Any:
             return _make_qwen_vision_config(kind, values)
         config = AutoConfig.for_model(kind, **values)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ModelError(loading_error(vision.name or "model.vision.config", error)) from error
+        raise ModelError(describe_loading_error(vision.name or "model.vision.config", error)) from error
     return getattr(config, "vision_config", config)
 
 
