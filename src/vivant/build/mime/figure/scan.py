@@ -1,7 +1,7 @@
-"""Scan conversion: triangles to samples in numpy, a whole body at once, with a depth test for every sample.
+"""Scan conversion: triangles to pixels in numpy, a whole body at once, with a depth test for every pixel.
 
-A triangle is cut at the height of its middle corner into two trapezoids, those into rows, the rows into samples. Each
-of these steps is a `repeat` for the whole body, so no loop runs over triangles. Four samples make a pixel.
+A triangle is cut at the height of its middle corner into two trapezoids, those into rows, the rows into pixels. Each
+of these steps is a `repeat` for the whole body, so no loop runs over triangles. A pixel shows what is in its middle.
 """
 
 from __future__ import annotations
@@ -18,87 +18,130 @@ Window = tuple[int, int, int, int]
 
 _HALF = np.float32(0.5)
 _TINY = np.float32(1e-6)
+_SLIVER = np.float32(0.25)
+"""Twice the area in pixels below which a triangle is everywhere as at its first corner: slopes would mean nothing."""
+_ROOM = np.float32(0.1)
+"""Metres by which rounding may put a pixel before the nearest corner or behind the farthest."""
 EMPTY = np.int32(2**31 - 1)
-"""The key of a sample in which there is nothing."""
-_CLOSE = 0.015
-"""Metres within which neighbouring samples belong to one surface."""
+"""The key of a pixel in which there is nothing."""
+
+_SPAN = np.dtype([("place", np.int64), ("key", np.int32), ("step", np.int32)])
+"""Of 16 bytes: numpy repeats it as fast as one number."""
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """Triangles as the picture sees them: `x` and `y` (3, n) in samples, `depth` (3, n) in metres."""
+    """Triangles as the picture sees them: `x` and `y` (3, n) in pixels, `depth` (3, n) in metres."""
 
     x: Floats
     y: Floats
     depth: Floats
 
-    def slopes(self, value: Floats) -> tuple[Floats, Floats]:
-        """How a value at the corners (3, n) changes from one sample to the next, to the right and down."""
-        ax, ay = self.x[1] - self.x[0], self.y[1] - self.y[0]
-        bx, by = self.x[2] - self.x[0], self.y[2] - self.y[0]
+    def planes(self, *values: Floats) -> Floats:
+        """Values at the corners, (3, n) each, as (values, 3, n): what to multiply x and y by, and what to add."""
+        (x0, x1, x2), (y0, y1, y2) = self.x, self.y
+        ax, ay, bx, by = x1 - x0, y1 - y0, x2 - x0, y2 - y0
         area = ax * by - bx * ay
-        share = np.float32(1.0) / np.where(np.abs(area) < _TINY, _TINY, area)
-        a, b = value[1] - value[0], value[2] - value[0]
-        return (a * by - b * ay) * share, (b * ax - a * bx) * share
+        share = np.float32(1.0) / np.where(np.abs(area) < _SLIVER, np.float32(np.inf), area)
+        planes = np.empty((len(values), 3, len(area)), np.float32)
+        for (across, down, base), value in zip(planes, values, strict=True):
+            a, b = value[1] - value[0], value[2] - value[0]
+            np.multiply(a * by - b * ay, share, out=across)
+            np.multiply(b * ax - a * bx, share, out=down)
+            np.subtract(value[0] - across * x0, down * y0, out=base)
+        return planes
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """What is nearest in every sample of a window: depth in the upper bits of `keys`, the triangle in the lower."""
+    """What is nearest in every pixel of a window: depth in the upper bits of `keys`, the triangle in the lower."""
 
     keys: Integers
     """(rows, columns)"""
     bits: int
-    close: int
-    """Keys that differ by less than this lie within `_CLOSE` of each other."""
+    near: np.float32
+    """The depth at which keys begin."""
+    fine: np.float32
+    """Steps a metre."""
+
+    def owners(self, keys: Integers) -> NDArray[np.intp]:
+        """The triangles that keys name."""
+        return (keys & np.int32(2**self.bits - 1)).astype(np.intp)
+
+    def key(self, depth: Floats) -> Integers:
+        """The key of the first triangle at a depth."""
+        return np.asarray(((depth - self.near) * self.fine).astype(np.int32) << self.bits)
 
 
 def scan(triangles: Triangles, window: Window) -> Nearest:
-    """The visible triangle in every sample of a window. Of two equally deep ones the first shows."""
+    """The visible triangle in every pixel of a window. Of two equally deep ones the first shows."""
     left, top, right, bottom = window
-    wide = right - left
-    x, y = _by_height(triangles.x, triangles.y)
-    rows = np.clip(np.ceil(y - _HALF), top, bottom).astype(np.int32)
-    # Rows: `part` is twice a triangle's number, and one more below its middle corner.
-    high = np.diff(rows, axis=0).T.ravel()
-    part = np.repeat(np.arange(len(high)), high)
-    owner = part >> 1
-    row = rows[:2].T.ravel()[part] + _count_within(high)
-    middle = row.astype(np.float32) + _HALF
-    rise = np.maximum(np.stack([y[1] - y[0], y[2] - y[1]], 1), _TINY)
-    short = np.stack([x[1] - x[0], x[2] - x[1]], 1) / rise
-    foot = x[:2].T - short * y[:2].T
-    long = (x[2] - x[0]) / np.maximum(y[2] - y[0], _TINY)
-    one = (x[0] - long * y[0])[owner] + long[owner] * middle
-    other = foot.ravel()[part] + short.ravel()[part] * middle
-    first = np.clip(np.ceil(np.minimum(one, other) - _HALF), left, right)
-    length = np.clip(np.ceil(np.maximum(one, other) - _HALF), left, right) - first
-    # Depths, as whole numbers. A triangle seen edge-on is as deep as its corners, however steep it is.
-    across, down = triangles.slopes(triangles.depth)
-    flat = triangles.depth[0] - across * triangles.x[0] - down * triangles.y[0]
-    bits = max(1, int(triangles.x.shape[1]).bit_length())
-    most = np.float32(2 ** (30 - bits) - 1)
-    near, far = triangles.depth.min(initial=np.float32(np.inf)), triangles.depth.max(initial=np.float32(0))
-    fine = most / np.maximum(far - near, np.float32(1e-3))
-    steep = across[owner]
-    begin = flat[owner] + steep * (first + _HALF) + down[owner] * middle
-    last = np.maximum(length - 1, 1)
-    deep, end = (np.clip((v - near) * fine, 0, most) for v in (begin, begin + steep * last))
-    steps = ((end - deep) / last).astype(np.int32)
-    steps <<= bits
-    keys = deep.astype(np.int32)
-    keys <<= bits
-    keys |= owner.astype(np.int32)
-    # Samples.
-    count = length.astype(np.int32)
-    within = _count_within(count)
-    place = np.repeat((row - top) * wide + (first.astype(np.int32) - left), count)
-    place += within
-    within *= np.repeat(steps, count)
-    within += np.repeat(keys, count)
+    wide, amount = right - left, triangles.x.shape[1]
+    bits = max(1, amount.bit_length())
+    near = triangles.depth.min(initial=np.float32(9)) - _ROOM
+    far = triangles.depth.max(initial=np.float32(0)) + _ROOM
+    fine = np.float32(2 ** (30 - bits) - 1) / np.maximum(far - near, _ROOM)
+    deep = triangles.planes((triangles.depth - near) * fine)[0]
+    rows, edges = _cut(triangles, top, bottom)
     nearest = np.full(wide * (bottom - top), EMPTY)
-    np.minimum.at(nearest, place.astype(np.intp), within)
-    return Nearest(nearest.reshape(bottom - top, wide), bits, int(_CLOSE * fine) << bits)
+    np.minimum.at(nearest, *_fill(rows, edges, deep, bits, window))
+    return Nearest(nearest.reshape(bottom - top, wide), bits, near, fine)
+
+
+def _cut(triangles: Triangles, top: int, bottom: int) -> tuple[Integers, Floats]:
+    """Triangles as an upper and a lower trapezoid: the rows (3, n) at which these begin and end, and their edges.
+
+    Edges (4, 2, n), left and right: how far each goes from row to row, and where it is at y 0, half a pixel further
+    left, so that the next whole number is the first pixel whose middle lies behind it.
+    """
+    x, y = _by_height(triangles.x, triangles.y)
+    rows = np.minimum(np.maximum(np.ceil(y - _HALF), top), bottom).astype(np.int32)
+    begin, end = [0, 1, 0], [1, 2, 2]
+    by = (x[end] - x[begin]) / np.maximum(y[end] - y[begin], _TINY)
+    foot = x[begin] - by * y[begin] - _HALF
+    # The two short edges are on one side, the long one is on the other.
+    bent = foot[2] + by[2] * y[1] > x[1] - _HALF
+    return rows, np.stack(
+        [np.where(side, line[:2], line[2]) for side in (bent, ~bent) for line in (by, foot)]
+    )
+
+
+def _fill(
+    rows: Integers, edges: Floats, deep: Floats, bits: int, window: Window
+) -> tuple[NDArray[np.int64], Integers]:
+    """The pixels of all triangles: their places in the window and their keys."""
+    left, top, right, _ = window
+    high = np.diff(rows, axis=0).ravel()
+    amount = rows.shape[1]
+    part = np.repeat(np.arange(2 * amount), high)
+    row = np.arange(len(part), dtype=np.int32)
+    row += (rows[:2].ravel() - (np.cumsum(high, dtype=np.int32) - high)).take(part)
+    y = row + _HALF
+    left_by, left_foot, right_by, right_foot = (v.ravel().take(part) for v in edges)
+    first = np.ceil(left_by * y + left_foot)
+    last = np.ceil(right_by * y + right_foot)
+    np.minimum(np.maximum(first, left, out=first), right, out=first)
+    np.minimum(np.maximum(last, first, out=last), right, out=last)
+    owner = part.copy()
+    owner[int(high[:amount].sum()) :] -= amount
+    across, down, base = (v.take(owner) for v in deep)
+    key = (across * (first + _HALF) + down * y + base).astype(np.int32)
+    key = (np.clip(key, 0, 2 ** (30 - bits) - 1, out=key) << bits) + owner.astype(np.int32)
+    length = (last - first).astype(np.intp)
+    begin = np.cumsum(length) - length
+    # Pixels are counted through, so a row is moved back to where it would be at the first of all. Keys overflow on
+    # that way, and come back by the same amount.
+    spans = np.empty(len(part), _SPAN)
+    spans["step"] = across.astype(np.int32) << bits
+    spans["key"] = key - spans["step"] * begin.astype(np.int32)
+    spans["place"] = (row - top) * (right - left) + (first.astype(np.int32) - left) - begin
+    pixel = np.repeat(spans, length)
+    place = np.arange(len(pixel))
+    key = place.astype(np.int32)
+    key *= pixel["step"]
+    key += pixel["key"]
+    place += pixel["place"]
+    return place, key
 
 
 def _by_height(x: Floats, y: Floats) -> tuple[Floats, Floats]:
@@ -117,8 +160,7 @@ def _by_height(x: Floats, y: Floats) -> tuple[Floats, Floats]:
     return np.stack([x0, x1, x2]), np.stack([y0, y1, y2])
 
 
-def _count_within(lengths: Integers) -> Integers:
+def count_within(lengths: NDArray[np.intp]) -> NDArray[np.intp]:
     """0, 1, … for each of the lengths in turn."""
-    ends = np.cumsum(lengths, dtype=np.int32)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total, dtype=np.int32) - np.repeat(ends - lengths, lengths)
+    ends = np.cumsum(lengths)
+    return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)

@@ -32,11 +32,12 @@ class Skin:
     """Which of them each corner has."""
     faces: np.typing.NDArray[np.int64]
     """(3, triangles)"""
+    edges: np.typing.NDArray[np.int64]
+    """(4, edges): two corners, and the faces on both sides; one behind the last face where there is none."""
     spots: Floats
     """(2, n): column and row in the atlas."""
-    atlas: Floats
-    """(3, pixels) from 0 to 1, row by row."""
-    wide: int
+    atlas: np.typing.NDArray[np.uint8]
+    """(height, width, 4): four bytes are read as fast as one."""
     areas: Floats
     """Square metres that each corner stands for."""
 
@@ -83,14 +84,30 @@ def bind(pieces: Iterable[Piece]) -> Skin:
         np.ascontiguousarray(ways.T, np.float32),
         blend.ravel(),
         face,
+        _edges(
+            np.concatenate([np.column_stack([np.full(len(p), n), p]) for n, p in enumerate(points)]), face
+        ),
         np.concatenate(spots, 1).astype(np.float32),
-        np.ascontiguousarray(atlas.transpose(2, 0, 1).reshape(3, -1)) / np.float32(255),
-        atlas.shape[1],
+        atlas,
         each.astype(np.float32),
     )
 
 
-def _pack(tiles: list[Floats]) -> tuple[Floats, list[tuple[int, int]]]:
+def _edges(places: Array, faces: np.typing.NDArray[np.int64]) -> np.typing.NDArray[np.int64]:
+    """The edges of faces. Corners at one place, as along the seam of a piece, count as one."""
+    _, same = np.unique(np.round(places, 6), axis=0, return_inverse=True)
+    start, end = faces.ravel(), np.roll(faces, -1, axis=0).ravel()
+    ends = np.sort(same.ravel()[np.stack([start, end])], axis=0)
+    order = np.lexsort(ends)
+    order = order[(ends[0] < ends[1])[order]]
+    ends, side = ends[:, order], np.tile(np.arange(faces.shape[1]), 3)[order]
+    shared = np.append((ends[:, 1:] == ends[:, :-1]).all(axis=0), False)
+    other = np.where(shared, np.roll(side, -1), faces.shape[1])
+    first = ~np.roll(shared, 1)
+    return np.stack([start[order], end[order], side, other])[:, first]
+
+
+def _pack(tiles: list[Floats]) -> tuple[np.typing.NDArray[np.uint8], list[tuple[int, int]]]:
     """Tiles on shelves; returns the atlas and the corner (x, y) of each."""
     corners = [(0, 0)] * len(tiles)
     x = y = shelf = 0
@@ -101,10 +118,11 @@ def _pack(tiles: list[Floats]) -> tuple[Floats, list[tuple[int, int]]]:
         corners[number] = (x, y)
         shelf = max(shelf, high)
         x += wide
-    atlas = np.zeros((y + shelf, _ATLAS, 3), np.float32)
+    atlas = np.zeros((y + shelf, _ATLAS, 4), np.uint8)
+    atlas[..., 3] = 255
     for tile, (x, y) in zip(tiles, corners, strict=True):
-        atlas[y : y + tile.shape[0], x : x + tile.shape[1]] = tile
-    return np.clip(atlas, 0, 255), corners
+        atlas[y : y + tile.shape[0], x : x + tile.shape[1], :3] = np.rint(np.clip(tile, 0, 255))
+    return atlas, corners
 
 
 def bone_transforms(motion: Motion, skeleton: Skeleton) -> Floats:

@@ -10,7 +10,7 @@ from typing import Protocol
 from vivant.build.mime.camera import Camera
 from vivant.build.mime.characters import Character
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.rasterizer import Layer
+from vivant.build.mime.rasterizer import Picture, Plane
 from vivant.core.errors import unknown_name_error
 
 RENDERERS = ("built-in", "capsules", "cycles", "workbench")
@@ -28,6 +28,20 @@ class Performance:
     """How tall the actor is; a bundled body has it built in."""
 
 
+class DrawnFrame(Protocol):
+    """A drawn frame: the body and its shadow."""
+
+    @property
+    def solid(self) -> int:
+        """How many pixels the body itself covers."""
+
+    def over(self, background: Plane, still: Picture) -> Picture:
+        """The frame before a background (3, height, width), which `still` holds as a finished picture."""
+
+    def alone(self, width: int, height: int) -> Picture:
+        """The whole frame as RGBA (height, width, 4), alpha straight, as PNG stores it."""
+
+
 class Renderer(Protocol):
     """Draws a performance. The frames carry alpha and a shadow on the floor, and no background."""
 
@@ -35,8 +49,8 @@ class Renderer(Protocol):
     def identity(self) -> str:
         """Its name and whatever else changes its pictures: what another identity drew is drawn anew."""
 
-    def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
-        """One layer a frame, in order, made as they are asked for. `Layer.alone` gives RGBA pictures."""
+    def layers(self, performance: Performance, camera: Camera) -> Iterator[DrawnFrame]:
+        """One layer a frame, in order, made as they are asked for. `DrawnFrame.alone` gives RGBA pictures."""
 
 
 def find_renderer(name: str, samples: int = 32) -> Renderer:

@@ -95,12 +95,11 @@ def _save_body(body: Character, motion: Motion, arrays: Path) -> dict[str, str]:
     skin = load_skin(body.figure, body.skeleton)
     posed = [pose(skin, bones) for bones in bone_transforms(motion, body.skeleton)]
     points, normals = (np.stack(each).swapaxes(1, 2) @ TO_BLENDER.T for each in zip(*posed, strict=True))
-    high = skin.atlas.shape[1] // skin.wide
-    places = np.stack([skin.spots[0] / skin.wide, 1 - skin.spots[1] / high], axis=1)
+    high, wide = skin.atlas.shape[:2]
+    places = np.stack([skin.spots[0] / wide, 1 - skin.spots[1] / high], axis=1)
     np.savez(arrays, points=points, normals=normals, faces=skin.faces.T, places=places)
     atlas = arrays.with_name("atlas.png")
-    pixels = np.rint(skin.atlas.reshape(3, high, skin.wide).transpose(1, 2, 0) * 255).astype(np.uint8)
-    Image.fromarray(pixels).save(atlas)
+    Image.fromarray(skin.atlas[..., :3]).save(atlas)
     return {"atlas": str(atlas)}
 
 

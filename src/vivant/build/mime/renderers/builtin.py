@@ -12,7 +12,7 @@ from vivant.build.mime.figure.dress import CharacterFigure, dress
 from vivant.build.mime.figure.painter import FigurePainter
 from vivant.build.mime.figure.skin import Skin, bind, bone_transforms, rest_joints
 from vivant.build.mime.rasterizer import Layer, Painter
-from vivant.build.mime.renderers import Performance
+from vivant.build.mime.renderers import DrawnFrame, Performance
 from vivant.build.mime.skeleton import Skeleton
 from vivant.core.errors import UsageError
 
@@ -34,9 +34,9 @@ class PlainCapsules:
 class BuiltIn:
     """Draws modelled bodies in clothes; a character without a figure is drawn as capsules."""
 
-    identity = "built-in 2"
+    identity = "built-in 3"
 
-    def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
+    def layers(self, performance: Performance, camera: Camera) -> Iterator[DrawnFrame]:
         """See `Renderer.layers`."""
         body = _bundled(performance)
         if body.figure is None:
