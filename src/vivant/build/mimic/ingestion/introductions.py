@@ -233,9 +233,12 @@ def _is_full_name(words: list[str], *, strict: bool = False) -> bool:
 
 _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
 _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
+_CAPITALISED = rf"[{CAPITAL}](?:[\p{{Ll}}'’.\-][\w'’.\-]*)?"
+_PAIR_GATE = rf"{_CAPITALISED} (?:(?i:{join_words('particles')}) )*{_CAPITALISED}"
 _EVERYDAY_GATE = (
-    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})\W"
-    rf"|(?:{_NEAR_BY}|{_REST})(?:\W|$)|(?:here|signing off|out)(?:\W|$)|(?i:{_RELATIVE}), [{CAPITAL}]|{_GREETING} "
+    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})\W+(?:\S+\s+){{0,3}}\W*{_PAIR_GATE}"
+    rf"|{_PAIR_GATE},? (?:{_NEAR_BY}|{_REST})(?:\W|$)|{_PAIR_GATE}\s+(?:here|signing off|out)(?:\W|$)"
+    rf"|(?i:{_RELATIVE}), {_PAIR_GATE}|{_GREETING} [{CAPITAL}]\w+,? {_PAIR_GATE}"
 )
 FINDERS = (
     Finder(
@@ -244,7 +247,7 @@ FINDERS = (
     ),
     Finder(
         find_introductions,
-        precondition=rf"[{CAPITAL}][\w'’\-]+ (?:\pL{{2,3}} ){{0,2}}[{CAPITAL}][\w'’\-]",
+        precondition=_PAIR_GATE,
         gate=_EVERYDAY_GATE,
     ),
     Finder(

@@ -177,36 +177,40 @@ class NameBook:
 
     def _find_rows(self, column: pa.Array) -> NDArray[np.intp]:
         """Where a name may stand, in the order of the column."""
-        hits = np.zeros(len(column), np.bool_)
-        hits[self._match_words(split_words(column))] = True
-        hits |= _to_mask(pc.match_substring_regex(column, _RE2_ODD))
+        texts = to_series(column)
+        hits = texts.str.contains(_RE2_ODD).to_numpy(writable=True)
+        hits[self._match_words(pc.utf8_split_whitespace(pc.utf8_lower(column)))] = True
+        unspaced = texts.str.contains(_RE2_UNSPACED).arg_true().to_numpy()
+        if not len(unspaced):
+            return np.flatnonzero(hits)
         # Where people write no spaces, names of other scripts stand inside the text.
-        rows = np.flatnonzero(_to_mask(pc.match_substring_regex(column, _RE2_ADJACENT)))
+        rows = unspaced[texts.gather(unspaced).str.contains(_RE2_ADJACENT).to_numpy()]
         pieces = pc.split_pattern_regex(pc.utf8_lower(column.take(pa.array(rows))), _RE2_SPLIT)
         hits[rows[self._match_words(pieces)]] = True
-        rows = np.flatnonzero(_to_mask(pc.match_substring_regex(column, _RE2_UNSPACED)) & ~hits)
+        rows = unspaced[~hits[unspaced]]
         for start in range(0, len(rows), _TEXTS_AT_ONCE):
             some = rows[start : start + _TEXTS_AT_ONCE]
-            texts = pc.utf8_lower(column.take(pa.array(some))).to_pylist()
-            hits[some] = list(map(bool, self._unspaced.find(texts)))
+            lower = pc.utf8_lower(column.take(pa.array(some))).to_pylist()
+            hits[some] = list(map(bool, self._unspaced.find(lower)))
         return np.flatnonzero(hits)
 
     def _match_words(self, lists: pa.ListArray) -> NDArray[np.int64]:
-        """The rows in which a word is a name's, with or without an ending."""
-        flat = lists.flatten()
-        rows: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy()
-        known = self._keys.contains(to_series(flat))
-        ends = _to_mask(pc.or_(pc.ends_with(flat, "s"), pc.ends_with(flat, "’")))
-        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat.filter(pa.array(ends)), "s"), "'’`´")
+        """The rows in which a word is a name's, with or without an ending; each different word is looked up once."""
+        encoded = lists.flatten().dictionary_encode()
+        words = pc.utf8_trim(encoded.dictionary, AROUND)
+        known = self._keys.contains(to_series(words))
+        ends = _to_mask(pc.or_(pc.ends_with(words, "s"), pc.ends_with(words, "’")))
+        ended = pc.utf8_rtrim(pc.utf8_rtrim(words.filter(pa.array(ends)), "s"), "'’`´")
         known[ends] |= self._keys.contains(to_series(ended))
         if len(self._stems.hashes):
-            russian = np.flatnonzero(_to_mask(pc.match_substring_regex(flat, _RE2_RUSSIAN)))
-            words = to_series(flat.take(pa.array(russian)))
+            russian = np.flatnonzero(_to_mask(pc.match_substring_regex(words, _RE2_RUSSIAN)))
+            series = to_series(words.take(pa.array(russian)))
             for ending in ("", *RUSSIAN_ENDINGS):
-                ends = words.str.ends_with(ending).to_numpy()
-                stems = words.filter(pl.Series(ends)).str.strip_suffix(ending)
+                ends = series.str.ends_with(ending).to_numpy()
+                stems = series.filter(pl.Series(ends)).str.strip_suffix(ending)
                 known[russian[ends]] |= self._stems.contains(hash_strings(stems))
-        return rows[known]
+        rows: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy()
+        return rows[known[encoded.indices.to_numpy()]]
 
     def _clean_texts(self, texts: Sequence[str]) -> list[str]:
         folded = [_fold_lower(text) for text in texts]

@@ -34,7 +34,7 @@ from vivant.build.mimic.ingestion.text_forms import (
     SPREAD,
     collapse_spread,
 )
-from vivant.build.mimic.ingestion.word_lists import is_word, join_words
+from vivant.build.mimic.ingestion.word_lists import is_word, join_alternatives, join_words
 
 if TYPE_CHECKING:
     import polars as pl
@@ -129,8 +129,8 @@ def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array, Chosen]:
     import polars as pl
 
     texts = _fold_signs(pl.Series(pl.from_arrow(column)).cast(pl.String))
-    needles = list(_list_needles())
-    suspect = texts.str.contains_any(needles, ascii_case_insensitive=True).to_numpy(writable=True)
+    # One expression is quicker than `contains_any`.
+    suspect = texts.str.contains(f"(?i:{join_alternatives(_list_needles())})").to_numpy(writable=True)
     matched = list(_match_gates(texts))
     for _, rows in matched:
         suspect[rows] = True
