@@ -25,7 +25,7 @@ _SHORT_WORDS = frozenset(read_words("word_endings"))
 _MAIL_WORDS = read_words("mail_words")
 _REST = r"[!-~\u00a1-\u04ff]"
 """What may go on in an address: no letter of scripts without spaces, whose text follows at once."""
-_LOCAL = r"[\w.+\-]+"
+_LOCAL = r"(?<![\w.+\-])[\w.+\-]+"
 _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
 _CLOSING = dict(zip("[({<«", "])}>»", strict=True))
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}\s)\s*"
@@ -119,7 +119,7 @@ def _has_path(match: re.Match[str]) -> bool:
 
 _MAILS = (
     make_finder(
-        r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
+        r"(?:mailto:)?(?<![\w.+%\-])[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
         _is_email,
         gate=r"[\w+%\-.]@[\w\-]|:\S+@\w",
         common=True,
@@ -185,7 +185,7 @@ _MAILS = (
 _WITH_PATH = "gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page"
 _LINKS = (
     make_finder(
-        r"(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
+        r"(?-i:(?=[hfitmwsdcHFITMWSDC]))(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
         rf"(?:{_REST}+|\S+)"
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
         needles=(":/", ": /", "[:]", "tel:", "sms:", "skype:", "callto:"),
