@@ -204,6 +204,13 @@ def test_every_text_keeps_its_row() -> None:
         ("하늘", "오늘 하늘 진짜 예쁘다", "오늘 하늘 진짜 예쁘다"),
         ("Mark", "mark my words", "mark my words"),
         ("Victoria", "qué victoria tan épica", "qué victoria tan épica"),
+        ("Tomás Plumarén", "gracias tomas plumaren", "gracias"),
+        ("Tomas Plumaren", "con Tomás Plumarén", "con"),
+        ("Семён Перолистов", "видел Семена Перолистова", "видел"),
+        ("Canción", "esta canción y esta cancion", "esta canción y esta cancion"),
+        ("Sunshine", "you are my sunshine, hello sunshine", "you are my sunshine, hello sunshine"),
+        ("Sunshine", "Thanks Sunshine!", "Thanks !"),
+        ("Sunshine", "Hello Sunshine State fans", "Hello Sunshine State fans"),
     ],
 )
 def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected: str) -> None:
@@ -347,6 +354,29 @@ def test_a_table_loses_the_names_it_brings(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "work" / "ingest" / "videos" / "*.parquet")["title"].to_list() == [
         "Sea by"
     ]
+
+
+def test_a_name_that_everybody_uses_is_a_word(tmp_path: Path) -> None:
+    """Under five people's videos 羽毛糖 and zuckrig are words; under one person's own, перолистка is a name."""
+
+    def record(number: int, uploader: str, texts: list[str]) -> dict[str, Any]:
+        comments = [{"id": f"{number}-{n}", "text": text, "author": "x"} for n, text in enumerate(texts)]
+        return {
+            "id": f"v{number}", "extractor_key": "Youtube", "title": "Sea", "uploader": uploader, "comments": comments,
+        }  # fmt: skip
+
+    records = [
+        record(n, f"Somebody Else {n}", [f"我买了羽毛糖{n}个", f"so zuckrig, {n} times"]) for n in range(5)
+    ]
+    records += [record(10 + n, "Owner", [f"перолистка молодец {n}", "same"]) for n in range(6)]
+    authors = ("羽毛糖", "Zuckrig", "Перолистка")
+    records[0]["comments"] += [{"id": name, "text": "перолистка, hi", "author": name} for name in authors]
+    for item in records:
+        (tmp_path / f"{item['id']}.info.json").write_text(json.dumps(item))
+    ingest(tmp_path / "work", [tmp_path], ALONE)
+    texts = read_texts(tmp_path / "work")
+    assert texts["0-0"] == "我买了羽毛糖0个" and texts["4-1"] == "so zuckrig, 4 times"
+    assert texts["羽毛糖"] == ", hi" and texts["15-0"] == "молодец 5"
 
 
 def test_names_stay_where_mentions_are_kept(tmp_path: Path) -> None:

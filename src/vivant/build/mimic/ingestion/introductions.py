@@ -236,7 +236,8 @@ _SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{
 _CAPITALISED = rf"[{CAPITAL}](?:[\p{{Ll}}'’.\-][\w'’.\-]*)?"
 _PAIR_GATE = rf"{_CAPITALISED} (?:(?i:{join_words('particles')}) )*{_CAPITALISED}"
 _EVERYDAY_GATE = (
-    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})\W+(?:\S+\s+){{0,3}}\W*{_PAIR_GATE}"
+    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})"
+    rf"\W+(?:\S+\s+){{0,3}}\W*{_PAIR_GATE}"
     rf"|{_PAIR_GATE},? (?:{_NEAR_BY}|{_REST})(?:\W|$)|{_PAIR_GATE}\s+(?:here|signing off|out)(?:\W|$)"
     rf"|(?i:{_RELATIVE}), {_PAIR_GATE}|{_GREETING} [{CAPITAL}]\w+,? {_PAIR_GATE}"
 )

@@ -49,9 +49,7 @@ _MENTIONS = re.compile(
 _BRACKETED_MENTIONS = re.compile(
     rf"[\[(<]\s*(?:[aA][tT]|@)\s*[\])>]\s*(?P<apart>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
 )
-_REVERSED_MENTIONS = re.compile(
-    rf"(?<![\w@.\-])(?P<apart>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])"
-)
+_REVERSED_MENTIONS = re.compile(rf"(?<![\w@.\-])(?P<apart>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])")
 _LAST_AT = re.compile(r"@(?![\w@\-])")
 _AT_APART = r"@[^\w\-]|@$|[\[(<] ?(?i:at) ?[\])>]"
 """Mentions that only a closer look finds: the others need no more than the sign."""

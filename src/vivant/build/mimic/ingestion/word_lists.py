@@ -86,6 +86,7 @@ def _load_dictionary() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         content = gzip.decompress((folder / f"{language}.json.gz").read_bytes())
         counts = msgspec.json.decode(content, type=dict[str, int])
         hashes.append(_hash_words(counts))
+        hashes.append(_hash_words([remove_accents(word) for word in counts if not word.isascii()]))
         if language == "en":
             common += [word for word, count in counts.items() if count >= _COMMON]
     return np.unique(np.concatenate(hashes)), np.sort(_hash_words(common))
@@ -129,11 +130,20 @@ def _flatten(names: list[str] | dict[str, list[str]]) -> list[str]:
     return names if isinstance(names, list) else [name for group in names.values() for name in group]
 
 
+_ACCENTS = {
+    code: base
+    for code in (*range(0xC0, 0x250), ord("ё"), ord("Ё"))
+    if (base := unicodedata.normalize("NFD", chr(code))[0]) != chr(code)
+}
+
+
+def remove_accents(text: str) -> str:
+    """A text with plain letters in the places of Latin ones with accents, and `е` for `ё`."""
+    return text if text.isascii() else text.translate(_ACCENTS)
+
+
 def _simplify(word: str) -> str:
-    lower = word.casefold()
-    if lower.isascii():
-        return lower
-    return "".join(c for c in unicodedata.normalize("NFD", lower) if not unicodedata.combining(c))
+    return remove_accents(word.casefold())
 
 
 @cache
