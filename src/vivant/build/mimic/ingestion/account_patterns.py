@@ -27,7 +27,7 @@ from vivant.build.mimic.ingestion.service_accounts import (
     judge_shape,
     looks_telling,
 )
-from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
+from vivant.build.mimic.ingestion.word_lists import is_given_name, is_word, join_words, read_words
 
 _PHRASE_WORDS = frozenset(read_words("phrase_words"))
 _FILE = re.compile(rf"(?:\s?\(\d+\))?\.(?:{join_words('files')})(?![a-z0-9_])", re.IGNORECASE)
@@ -38,6 +38,12 @@ def _is_numbered_handle(match: re.Match[str]) -> bool:
     letters, figures = match["letters"], match["figures"]
     year = len(figures) == 4 and figures[:2] in ("19", "20")
     return not year and not is_word(letters) and not is_numbered(match.group())
+
+
+def _is_hyphened(match: re.Match[str]) -> bool:
+    """Whether words with a hyphen and a number are a handle: one is a first name, or no word."""
+    parts = [part for part in re.split(r"[\d\-]+", match.group()) if part]
+    return any(is_given_name(part) or not is_word(part) for part in parts) and not is_numbered(match.group())
 
 
 def _is_underscored(match: re.Match[str]) -> bool:
@@ -136,6 +142,17 @@ FINDERS = (
         _is_numbered_handle,
         common=True,
         precondition=DIGIT,
+    ),
+    make_finder(
+        rf"(?<![{LETTERS}#@./\-])[a-z]{{3,20}}-[a-z]{{3,20}}\d{{1,4}}(?![{LETTERS}\-]|\.\d)",
+        _is_hyphened,
+        exact=True,
+        precondition=DIGIT,
+    ),
+    make_finder(
+        rf"(?<![{LETTERS}])(?P<first>[{LETTERS}.]{{2,}}) (?:{join_words('underscores')}) (?P<last>[{LETTERS}.]{{2,}})",
+        lambda match: not (is_word(match["first"]) and is_word(match["last"])),
+        needles=read_words("underscores"),
     ),
     make_finder(
         rf"(?<![{LETTERS}#@./\-])(?-i:[a-z0-9]+(?:\.[a-z0-9]+)+)(?![{LETTERS}/@\-]|\.\w)",

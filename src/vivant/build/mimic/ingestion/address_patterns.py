@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from vivant.build.mimic.ingestion.contact_patterns import (
     ASCII,
@@ -10,6 +11,8 @@ from vivant.build.mimic.ingestion.contact_patterns import (
     DIGIT,
     OTHER_LETTER,
     SIX_DIGITS,
+    Finder,
+    Span,
     make_finder,
 )
 from vivant.build.mimic.ingestion.word_lists import join_words
@@ -45,6 +48,30 @@ _HOME_KO = re.compile(
 _PLACE_SIGNS = "台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚園"
 _KANJI, _KANA = r"\u4e00-\u9fff", r"\u3040-\u30ff"
 
+_TOWN = rf"(?-i:[{CAPITAL}])[\w'’\-]+(?: (?:(?:de|del|la|los|am|an der|upon|sur|im) )?(?-i:[{CAPITAL}])[\w'’\-]+){{0,2}}"
+_POSTCODE = r"(?:\d{4,6}(?:-\d{3,4})?|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5})"
+_BEHIND_STREET = re.compile(
+    rf"(?:,?\s+(?:(?:{join_words('dwellings')})\.?\s*[\w\-]{{1,5}}|\d{{1,2}}\s?[oa°](?:\s?[a-z])?)(?!\w)"
+    rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n]|$))"
+    rf"|,?\s+{_POSTCODE}(?:\s+{_TOWN})?(?!\w))*",
+    re.IGNORECASE,
+)
+_BEFORE_STREET = re.compile(
+    rf"(?<!\w)(?:\d{{5,6}},?\s+(?:г\.\s*)?|(?:г|гор|город|пос|дер)\.?\s+){_TOWN},\s*$", re.IGNORECASE
+)
+
+
+def _take_town(finder: Finder) -> Finder:
+    """The same with the flat, the postcode and the town that stand beside a street."""
+
+    def find(shadow: str) -> Iterator[Span]:
+        for start, end in finder.find(shadow):
+            before = _BEFORE_STREET.search(shadow, max(0, start - 60), start)
+            behind = _BEHIND_STREET.match(shadow, end)
+            yield before.start() if before else start, behind.end() if behind else end
+
+    return finder._replace(find=find)
+
 
 def _is_street(match: re.Match[str]) -> bool:
     return not _FAMOUS.match(match.group()) and not _COUNTED.match(match.group())
@@ -60,7 +87,7 @@ def _is_japanese_home(match: re.Match[str]) -> bool:
     )
 
 
-FINDERS = (
+_STREETS = (
     make_finder(
         r"(?<!\w)(?<!\d[.,:])\d{1,5}[a-z]?,?\s+(?:(?-i:[NSEW])\.?\s+|north\s+|south\s+|east\s+|west\s+)?"
         rf"(?:(?-i:(?:[{CAPITAL}0-9][\w'.\-]+\s+){{1,3}})(?:{_STREET})\.?"
@@ -115,6 +142,8 @@ FINDERS = (
         gate=rf"(?:^|\W)(?i:{_RUSSIAN}|д\.|дом|кв)",
         precondition=DIGIT,
     ),
+)
+_PLACES = (
     make_finder(
         rf"(?:[{_KANJI}]{{2,8}}?(?:省|市|区|區|县|镇|乡|村)){{0,4}}[{_KANJI}]{{2,6}}?(?:路|街|道|巷|弄|胡同)\s*"
         r"(?:[一二三四五六七八九十\d]段)?(?:\d{1,4}[巷弄]){0,2}[\d一二三四五六七八九十百零〇]{1,6}(?:之\d+)?\s*(?:号|號|弄)(?:[\d一-十\-\s]*(?:楼|樓|号楼|栋|幢|单元|座|室|层|户))*"
@@ -195,3 +224,4 @@ FINDERS = (
         precondition=DIGIT,
     ),
 )
+FINDERS = (*map(_take_town, _STREETS), *_PLACES)

@@ -39,7 +39,7 @@ _CHINESE = re.compile(
 # Japanese: a family name of the list, or some kanji between a cue and the end of a sentence that tells a name.
 _JA_ENDS = r"(?:です|だよ|だ\.|っていい|って言|と申|といい|と言い)"
 _JA_CUES = join_words("named_ja")
-_JA_NAME = rf"[{_HANZI}々]{{2,4}}[ 　]?[{_HANZI}々{_KANA}]{{1,4}}?"
+_JA_NAME = rf"[{_HANZI}々]{{2,4}}[ 　]?(?!{_JA_ENDS})[{_HANZI}々{_KANA}]{{1,4}}?"
 _NO_NAMES_JA = re.compile(
     "日本|東京|大阪|何|誰|人$|者$|員$|生$|派$|民$|好き|勢$|県$|市$|区$|駅|線|町$|村$|大学|高校|学校|会社|部$|店$|さん|様|君|くん|ちゃん|先生"
     "|最高|面白|素敵|綺麗|可愛|歳$|年$|主婦|学生|専業|無職|初心|秘密|まだ|忘|知|犬|猫|失礼|本当|大丈夫|元気|毎日|今日|昨日|明日|今回|初めて|久"
@@ -108,6 +108,14 @@ def _find_chinese(shadow: str) -> Iterator[Span]:
             yield from _find_listed(shadow, span[1], _ZH_NAME)
 
 
+def _is_told(name: str, shadow: str, span: Span) -> bool:
+    """Whether an unknown name is said to be one; a word with an ending (`大事じゃない`) needs `と申します` behind."""
+    if re.match("と申|といい|と言い|って", shadow[span[1] :]):
+        return True
+    plain = re.fullmatch(rf"[{_HANZI}々 　]+|[{_KANA} 　・]+", name) is not None
+    return plain and re.search("(?:名前|本名|氏名|フルネーム)[は:]?[ 　]*$", shadow[: span[0]]) is not None
+
+
 def _find_japanese(shadow: str) -> Iterator[Span]:
     surnames = load_surnames("ja")
     for group, name, span in _find_groups(_JAPANESE, shadow):
@@ -117,10 +125,7 @@ def _find_japanese(shadow: str) -> Iterator[Span]:
         if known or group == "ended" or (group == "kin" and 4 <= len(name) <= 6):
             yield span
             yield from _find_listed(shadow, span[1], rf"[{_HANZI}々]{{3,6}}")
-        elif group == "cued" and (
-            re.match("名前|本名|氏名|フルネーム", shadow[max(0, span[0] - 8) : span[0]].lstrip())
-            or re.match("と申|といい|と言い|って", shadow[span[1] :])
-        ):
+        elif group == "cued" and _is_told(name, shadow, span):
             yield span
 
 

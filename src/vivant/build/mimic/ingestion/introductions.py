@@ -185,7 +185,8 @@ def _count_name_words(words: list[str], strength: str, *, near: bool, shouting: 
         return 2 if len(words) > 1 and not is_word(words[1]) else 1
     if capitals == 1 and strength in ("self", "kin"):
         unknown = first.isascii() and first[1:].islower() and len(first) > 3 and not is_word(first)
-        return int(unknown or (is_given_name(first) and not (strength == "kin" and is_ordinary(first))))
+        ordinary = is_ordinary(first) and (strength == "kin" or is_common_word(first.lower()))
+        return int(unknown or (is_given_name(first) and not ordinary))
     if capitals:
         return 0
     return 2 if _is_lower_name(words) else 0

@@ -129,9 +129,10 @@ _NAMING = r"(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер
 _NAMED = re.compile(rf"(?<![a-z]){_NAMING}(?![a-z])", re.IGNORECASE)
 _POINTING = r"(?:as|como|soy|als|unter|under|called|как|под)"
 _POINTED = re.compile(rf"(?<![a-z]){_POINTING}(?![a-z])", re.IGNORECASE)
-_GAME_TAG = re.compile(r"\s?#\w{3,5}(?!\w)")
+_GAME_TAG = re.compile(r"\s?#\s?\w{3,5}(?!\w)")
 _HANDLE = re.compile(HANDLE)
 _SPACED = re.compile(rf"(?:[a-z0-9_.] ){{3,}}[a-z0-9_](?!{SIGN})", re.IGNORECASE)
+_POINTED_AT = re.compile(rf"[^.!?:\n]{{0,40}}?(?<!\w){_POINTING}\s+(?P<handle>{HANDLE})", re.IGNORECASE)
 _FIGURES = re.compile(r"\d{5,12}(?!\d)")
 _MORE = re.compile(rf"\s*(?:{join_words('joining_handles')})\s*", re.IGNORECASE)
 _ENDS = re.compile(
@@ -178,6 +179,10 @@ def _find_behind(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
         service = "named"
     elif service in _EVERYDAY and (own or _POINTED.search(glue.group())):
         service = "pointed"
+    pointed = _POINTED_AT.match(shadow, match.end())
+    if pointed and judge_shape(pointed["handle"]) >= (Shape.COINED if service in _LOOSE else Shape.UNKNOWN):
+        yield match.start(), pointed.end()  # on facebook you find me as name
+        return
     place, found = glue.end(), -1
     while True:
         end = _read_handle(shadow, place, service, strong, aside is not None)

@@ -78,8 +78,15 @@ def _is_spoken_address(match: re.Match[str]) -> bool:
     ending, name = match["ending"].lower(), match["name"].lower()
     if ending in _SURE_ENDINGS:
         return name not in ("the", "a", "an", "el", "la", "der", "die", "das")
-    listed = ending in _load_endings()[0] | _load_endings()[1]
-    return listed and len(name) >= 4 and name.isascii() and not is_word(name)
+    if not _is_ending(ending):
+        return False
+    return match["path"] is not None or (len(name) >= 4 and name.isascii() and not is_word(name))
+
+
+def _is_ending(ending: str) -> bool:
+    """Whether addresses end so."""
+    sure, words = _load_endings()
+    return ending in sure or ending in words
 
 
 def _is_email(match: re.Match[str]) -> bool:
@@ -114,7 +121,7 @@ def _names_mailbox(match: re.Match[str]) -> bool:
 
 
 def _has_path(match: re.Match[str]) -> bool:
-    return match["ending"].lower() in _load_endings()[0] | _load_endings()[1]
+    return _is_ending(match["ending"].lower())
 
 
 _MAILS = (
@@ -154,6 +161,10 @@ _MAILS = (
         rf"[\w\-]+(?:\s*{_DOT}\s*[\w\-]+)*\s+{_DOT}\s+(?:{_ENDINGS})(?![{ASCII}])",
         lambda match: not _AT_THIS_POINT.search(match.group()),
         gate=rf"\s(?i:{_DOT}\s+(?:{_ENDINGS}))(?:$|[^{ASCII}])",
+    ),
+    make_finder(
+        rf"(?<![\w.])[\w\-]+[._][\w.\-]+\s+{_AT}\s+[\w\-]+(?:\s+{_DOT}\s+[\w\-]+)+",
+        gate=rf"\w[._]\w\S*\s+(?i:{_AT})\s+[\w\-]+\s+(?i:{_DOT})\s",
     ),
     make_finder(
         rf"[\w.+\-]{{3,}}\s*(?:{_AT_WORDS}|-at-|[★☆◎●■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{_DOT})\s*"
@@ -215,7 +226,7 @@ _LINKS = (
     ),
     make_finder(
         rf"(?<![{LETTERS}\-])(?:www\s*(?:{_DOT}|\s)\s*)?(?P<name>[{LETTERS}\-]+?)(?:\s+{_DOT}\s+|\s?(?:点|點|점|쩜|닷|ドット|どっと)\s?)"
-        r"(?P<ending>[^\W\d_]{2,10}?|컴|넷)(?![A-Za-z0-9_\u00c0-\u04ff])(?:\s*(?:/|slash)\s*\S+)?",
+        r"(?P<ending>[^\W\d_]{2,10}?|컴|넷)(?![A-Za-z0-9_\u00c0-\u04ff])(?P<path>\s*(?:/|slash)\s*\S+)?",
         _is_spoken_address,
         gate=rf"\w(?i:\s{_DOT}\s|\s?(?:点|點|점|쩜|닷|ドット|どっと)\s?)(?:\pL\pL|컴|넷)",
     ),
@@ -231,7 +242,7 @@ _LINKS = (
     make_finder(
         rf"(?<!\w)(?P<name>[\w\-]{{4,}})(?: \. ?|\. | , )(?P<ending>com|net|org|ru)(?![{ASCII}]|\.\w)(?:/{_REST}*)?"
         r"|(?<![\w.])(?P<unknown>[a-z0-9\-]{4,}) \. ?(?:com? \. ?)?(?P<other>[a-z]{2,5})"
-        r"(?=$|\s*[^\w\s.]|\s+[^\x00-\x7f])",
+        r"(?:\s?/\s?[\w\-]+(?:\s?\.\s?(?:html?|php))?|(?=$|\s*[^\w\s.]|\s+[^\x00-\x7f]))",
         lambda match: match["name"] is not None or _is_unknown_address(match["unknown"], match["other"]),
         gate=r"\w(?: \. ?|\. | , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.]|\s+[^\x00-\x7f])",
     ),
@@ -252,7 +263,7 @@ _LINKS = (
 
 def _is_unknown_address(name: str, ending: str) -> bool:
     """Whether `name . lol` is an address: the name is no word and the ending is one of addresses."""
-    return ending in _load_endings()[0] | _load_endings()[1] and not is_word(name) and not name.isdigit()
+    return _is_ending(ending) and not is_word(name) and not name.isdigit()
 
 
 FINDERS = (*_LINKS, *_MAILS)
