@@ -55,7 +55,7 @@ def _is_underscored(match: re.Match[str]) -> bool:
         r"\bfiles?\b|archivo|datei|файл|文件|ファイル|파일", match.string, re.I
     ):
         return False
-    return not (set(parts) & _PHRASE_WORDS)
+    return max(map(len, parts)) > 2 and not (set(parts) & _PHRASE_WORDS)
 
 
 def _is_dotted_handle(match: re.Match[str]) -> bool:

@@ -48,11 +48,13 @@ _HOME_KO = re.compile(
 _PLACE_SIGNS = "台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚園"
 _KANJI, _KANA = r"\u4e00-\u9fff", r"\u3040-\u30ff"
 
-_TOWN = rf"(?-i:[{CAPITAL}])[\w'’\-]+(?: (?:(?:de|del|la|los|am|an der|upon|sur|im) )?(?-i:[{CAPITAL}])[\w'’\-]+){{0,2}}"
+_NAME = rf"(?-i:[{CAPITAL}])[\w'’\-]+"
+_TOWN = rf"{_NAME}(?: (?:(?:de|del|la|los|am|an der|upon|sur|im) )?{_NAME}){{0,2}}"
 _POSTCODE = r"(?:\d{4,6}(?:-\d{3,4})?|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5})"
 _BEHIND_STREET = re.compile(
     rf"(?:,?\s+(?:(?:{join_words('dwellings')})\.?\s*[\w\-]{{1,5}}|\d{{1,2}}\s?[oa°](?:\s?[a-z])?)(?!\w)"
-    rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n]|$))"
+    rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n]|$)|\s(?-i:[a-zа-я]))"
+    rf"|,?\s+(?:{join_words('quarters')})\.?\s+(?:{_TOWN}|\d{{1,6}})(?!\w)"
     rf"|,?\s+{_POSTCODE}(?:\s+{_TOWN})?(?!\w))*",
     re.IGNORECASE,
 )
@@ -88,6 +90,11 @@ def _is_japanese_home(match: re.Match[str]) -> bool:
 
 
 _STREETS = (
+    make_finder(
+        rf"(?<!\w){_NAME}(?:[ \-][^\W\d]+){{0,2}}\s\d{{1,4}}\s?[a-z]?(?=,\s*\d{{5}}\s+{_NAME})",
+        gate=r"\s\d+\s?[a-z]?,\s*\d{5}\s+\pL",
+        precondition=SIX_DIGITS,
+    ),
     make_finder(
         r"(?<!\w)(?<!\d[.,:])\d{1,5}[a-z]?,?\s+(?:(?-i:[NSEW])\.?\s+|north\s+|south\s+|east\s+|west\s+)?"
         rf"(?:(?-i:(?:[{CAPITAL}0-9][\w'.\-]+\s+){{1,3}})(?:{_STREET})\.?"

@@ -153,7 +153,7 @@ FINDERS = (
     Finder(
         _find_japanese,
         gate=rf"[{_HANZI}{_KANA}]{{2}}(?:と申|といい|と言い|っていい|って言)|(?:{_JA_CUES})[!。、,.〜~\s:]*[{_HANZI}]{{2}}"
-        rf"|[{_HANZI}]{{3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、:]\s?[{_HANZI}]{{3}}",
+        rf"|[{_HANZI}]{{2}}[{_HANZI}{_KANA}]{{1,3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、:]\s?[{_HANZI}]{{3}}",
         precondition=OTHER_LETTER,
     ),
     Finder(

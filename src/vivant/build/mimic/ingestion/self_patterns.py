@@ -36,8 +36,9 @@ _BIRTH = (
     r"|誕生日は?|生年月日は?|생년월일은?|생일은?)"
 )
 _NEAR_BIRTH = (
-    r"born|d\.?o\.?b|birth|b-?day|gebor|geb\.|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo|родил|рожд|днюха|д\.р|др[ :.]"
-    r"|г\. ?р|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생[^각겼]|생$|[日号]生|\d\s?生|生的|태어"
+    r"born|d\.?o\.?b|birth|b-?day|gebor|geb[. ]|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo"
+    r"|родил|рожд|днюха|д\.р|др[ :.]|г\. ?р"
+    r"|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생[^각겼]|생$|[日号]生|\d\s?生|生的|태어"
 )
 _BORN = re.compile(_NEAR_BIRTH, re.IGNORECASE)
 
@@ -105,8 +106,8 @@ FINDERS = (
         gate=rf"[{CAPITAL}][\w.'’\-]+\s+(?i:{_CHILD_SCHOOL_EN})(?:\W|$)|(?i:grade|year|yr|class|form|kindergarten)\s?(?:\w+\s)?at\s+[{CAPITAL}]",
     ),
     make_finder(
-        rf"(?:gehe (?:aufs?|in|zur?)|bin (?:schüler(?:in)?|in der \w+ klasse) (?:am?|an der|auf|der|des|vom))\s+"
-        rf"(?:das\s|die\s|den\s|dem\s)?\s*(?:(?-i:[{CAPITAL}])[\w\-]+[\s\-]*){{0,3}}[\w\-]*(?:gymnasium|schule)\b[\w\-]*",
+        rf"(?:gehe (?:aufs?|in|zur?)|bin (?:schüler(?:in)?|in der \w+(?: klasse)?) (?:am?|an der|auf|der|des|vom))\s+"
+        rf"(?:das\s|die\s|den\s|dem\s)?\s*(?:(?-i:[{CAPITAL}])[\w\-]+[\s\-]*){{0,3}}[\w\-]*(?:gymnasium|schule)\b[\w\-]*(?:\s(?-i:[{CAPITAL}])[\w\-]+)?",
         gate=r"(?i:gymnasium|schule)",
     ),
     make_finder(

@@ -263,7 +263,7 @@ def _select(*names: str, script: str) -> str:
 
 
 _ASIAN = _select("services", "games", script=f"[{CJK}{_HANGUL}]")
-_RUSSIAN = _select("services", "games", script="[а-яё]")
+_RUSSIAN = _select("services", "games", script="[а-яё\u0600-\u06ff]")
 _ALONE = rf"(?:^|[^{LETTERS}])"
 _APART = rf"(?:$|[^{LETTERS}])"
 _USUAL = join_words("everyday")

@@ -62,6 +62,8 @@ def _is_address(match: re.Match[str]) -> bool:
     path = path if path and len(path) > 2 else ""
     if ending.startswith("xn--") or (path and _PAGE.match(path) and len(ending) <= 10 and ending.isascii()):
         return True
+    if not match["ending"].islower() and ending.isascii() and not name.isascii():
+        return False  # the full stop of a script without spaces, and an abbreviation
     if ending in sure:
         if ending in _FILES | _SHORT_WORDS and not path and len(labels) == 1:
             return all(map(str.isalpha, name.split("-"))) and not all(map(is_word, name.split("-")))
@@ -188,6 +190,12 @@ _MAILS = (
         gate=rf"\w\s*(?i:{_AT})\s*(?i:{_PROVIDERS})",
     ),
     make_finder(
+        rf"(?:{'|'.join(_MAIL_WORDS)})(?:\s+(?:me|is|ist|es|address|adresse))*\s*[:=]?\s*"
+        rf"(?P<box>[{LETTERS}.\-]{{3,}})(?P<sign>)(?: ?\d+)?\s+{_AT}\s+[{LETTERS}\-]{{3,}}(?:\.[{LETTERS}]+)*",
+        _names_mailbox,
+        gate=rf"(?i:{'|'.join(_MAIL_WORDS)}).*\s(?i:{_AT})\s",
+    ),
+    make_finder(
         rf"(?:e-?mail|{'|'.join(_MAIL_WORDS)})(?:\s+(?:me|is|ist|es|address|adresse))*\s*[:=是は]?\s*"
         rf"(?=[{LETTERS}.\-]*\d|[{LETTERS}\-]*[a-z][._][a-z])[a-z0-9][{LETTERS}.\-]{{3,}}[a-z0-9]",
         needles=_MAIL_WORDS,
@@ -206,7 +214,7 @@ _LINKS = (
         rf"(?:/{_REST}*)?",
         needles="http",
     ),
-    make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+", needles="www."),
+    make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]+\.[{LETTERS}]|[a-z]{{4}}){_REST}+", needles="www."),
     make_finder(
         r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z]\.[\w\-]{2,}(?=\.[a-z]{2,10}/)|[a-z])\."
         rf"(?P<ending>xn--[a-z0-9]+|[a-z]{{2,18}}(?![{LETTERS}\-])|[^\W\d_]{{2,18}})(?![A-Za-z0-9_\-])"
