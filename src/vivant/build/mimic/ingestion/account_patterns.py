@@ -99,11 +99,9 @@ FINDERS = (
         lambda match: not is_word(match.group()),
         gate=rf"[{CJK}](?i:vx|wx)[a-zA-Z]",
     ),
-    make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{TELLING_GATE}"),
-    make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]|\s*[{CJK}]))", needles="👻"),
     make_finder(
-        rf"[👻📸📷🐦🎮🕹]\s*:?\s*(?P<handle>{HANDLE})",
-        lambda match: judge_shape(match["handle"]) >= Shape.COINED,
+        rf"(?P<sign>[👻📸📷🐦🎮🕹])\s*:?\s*(?P<handle>{HANDLE})",
+        lambda match: judge_shape(match["handle"]) >= (Shape.UNKNOWN if match["sign"] == "👻" else Shape.COINED),
         gate=r"[👻📸📷🐦🎮🕹]\s*:?\s*\w{4}",
     ),
     make_finder(
@@ -185,15 +183,14 @@ FINDERS = (
         gate=rf"(?i:{_ADD})\W*(?:\pL+\W+){{0,2}}\W*{TELLING_GATE}",
         common=True,
     ),
-    make_finder(r"steam\s*(?:id)?\W{0,3}\d{15,18}|steam_\d:\d:\d+", needles="steam"),
+    make_finder(r"steam_\d:\d:\d+", needles="steam_"),
     make_finder(rf"(?:me )?on x\b\s*:?\s*{_TELLING}", gate=r"(?i:on x)\s*:?\s"),
     make_finder(r"(?<!\w)i g\s*[:=>\-]+\s*(?:[a-z0-9_.] ?){4,}(?!\w)", needles=("i g:", "i g ", "i g=")),
-    make_finder(r"(?<![\w#])[\w.\-]{2,32}#\d{4}(?!\d)", precondition=DIGIT, gate=r"[\w.\-]#\d{4}"),
     make_finder(
-        r"(?<![\w#])[a-z0-9._]{3,32} #\d{4}(?!\d)",
-        lambda match: not is_word(match.group().split()[0]),
+        r"(?<![\w#])(?P<handle>[\w.\-]{2,32})(?P<space> ?)#\d{4}(?!\d)",
+        lambda match: not (match["space"] and is_word(match["handle"])),
         precondition=DIGIT,
-        gate=r"\w #\d{4}",
+        gate=r"[\w.\-] ?#\d{4}",
     ),
     make_finder(
         r"<@!?\d{15,20}>|\[(?:id|club|public)\d+(?::[\w\-]+)?\|[^\]\n]{1,60}\]",

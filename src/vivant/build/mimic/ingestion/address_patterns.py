@@ -59,7 +59,7 @@ _BEHIND_STREET = re.compile(
     re.IGNORECASE,
 )
 _BEFORE_STREET = re.compile(
-    rf"(?<!\w)(?:\d{{5,6}},?\s+(?:г\.\s*)?|(?:г|гор|город|пос|дер)\.?\s+){_TOWN},\s*$", re.IGNORECASE
+    rf"(?<!\w)(?:\d{{5,6}},?\s+(?:г\.\s*)?|(?:г|гор|город|пос|дер)\.?\s+){_TOWN},?\s*$", re.IGNORECASE
 )
 
 
@@ -113,11 +113,6 @@ _STREETS = (
         r"\s*(?:nr\.?\s*)?\d{1,4}\s?[a-z]?(?![\w.:])(?:,?\s*(?:in\s+)?\d{5}\s+[^\W\d]+)?",
         gate=r"(?i:stra(?:ß|ss)e|str|gasse|allee|chaussee|damm|ufer|weg|platz|ring|steig)\.?\s*(?:(?i:nr)\.?\s*)?\d",
         precondition=DIGIT,
-    ),
-    make_finder(
-        rf"(?<![\w.,])\d{{5}}\s+(?-i:[{CAPITAL}][a-zäöüß]+),?\s+(?-i:[{CAPITAL}])[^\W\d]*"
-        r"(?:stra(?:ß|ss)e|str\.|weg|platz|allee|gasse)\s*\d{1,4}",
-        precondition=SIX_DIGITS,
     ),
     make_finder(
         rf"(?<![\w\-]){_SPANISH}\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?"

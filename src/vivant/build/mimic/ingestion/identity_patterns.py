@@ -115,10 +115,6 @@ _NUMBERS = (
         precondition=DIGIT,
     ),
     make_finder(
-        r"(?:ssn|ss#|social security(?: number| no\.?)?)\W{0,4}(?:is\W)?\d{3}[ .\-]?\d{2}[ .\-]?\d{4}",
-        needles=("ssn", "ss#", "social security"),
-    ),
-    make_finder(
         rf"(?<![{ASCII}.]){_DEGREES}\s*[,;/ ]\s*{_DEGREES}(?![{ASCII}])",
         lambda match: (
             any(sign in match.group() for sign in ",;/NSEW°")

@@ -148,11 +148,6 @@ _MAILS = (
     ),
     make_finder(r"[\w.+\-]+%40[\w.\-]+", needles="%40"),
     make_finder(
-        rf"{_LOCAL}\s+(?-i:AT)\s+[\w\-]+(?:\.[\w\-]+)*\.(?-i:{_ENDINGS})(?![{ASCII}])"
-        rf"|[a-z0-9.+]{{3,}}(?-i:AT)(?:{_PROVIDERS})(?:\.|(?-i:DOT|dot))(?:{_ENDINGS})(?![{ASCII}])",
-        gate=r"AT[a-z]|\sAT\s",
-    ),
-    make_finder(
         rf"{_LOCAL}\s*(?P<open>{_OPEN})+\s*(?P<at>{_AT}|@|a|ⓐ)\s*(?P<close>{_CLOSE})+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+"
         rf"|{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{_PROVIDERS})(?!\w)",
         _has_brackets,
@@ -169,9 +164,9 @@ _MAILS = (
         gate=rf"\w[._]\w\S*\s+(?i:{_AT})\s+[\w\-]+\s+(?i:{_DOT})\s",
     ),
     make_finder(
-        rf"[\w.+\-]{{3,}}\s*(?:{_AT_WORDS}|-at-|[★☆◎●■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{_DOT})\s*"
+        rf"[\w.+\-]{{3,}}?\s*(?:{_AT_WORDS}|-at-|[★☆◎●■□◆◇▲△]|(?-i:\sAT\s|AT(?=[a-z])))\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{_DOT})\s*"
         rf"(?:{_ENDINGS})(?![{ASCII}])|{_LOCAL}\s*(?:{_AT_WORDS})\s*[\w\-]+(?:\.[\w\-]+)+",
-        gate=rf"(?:(?i:{_AT_WORDS}|-at-)|[★☆◎●■□◆◇▲△])\s*[\w\-]+(?:\.\pL|\s*(?i:{_DOT}))",
+        gate=rf"(?:(?i:{_AT_WORDS}|-at-)|[★☆◎●■□◆◇▲△]|\sAT\s|AT)\s*[\w\-]+(?:\.\pL|\s*(?i:{_DOT}))",
     ),
     make_finder(
         rf"[\w.+\-]{{3,}}[#*][\w\-]+(?:\.[\w\-]+)*?\.(?:{_ENDINGS})(?![{ASCII}])",
@@ -208,11 +203,6 @@ _LINKS = (
         rf"(?:{_REST}+|\S+)"
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
         needles=(":/", ": /", "[:]", "tel:", "sms:", "skype:", "callto:"),
-    ),
-    make_finder(
-        rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+"
-        rf"(?:/{_REST}*)?",
-        needles="http",
     ),
     make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]+\.[{LETTERS}]|[a-z]{{4}}){_REST}+", needles="www."),
     make_finder(
