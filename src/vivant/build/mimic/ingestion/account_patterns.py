@@ -101,7 +101,9 @@ FINDERS = (
     ),
     make_finder(
         rf"(?P<sign>[👻📸📷🐦🎮🕹])\s*:?\s*(?P<handle>{HANDLE})",
-        lambda match: judge_shape(match["handle"]) >= (Shape.UNKNOWN if match["sign"] == "👻" else Shape.COINED),
+        lambda match: (
+            judge_shape(match["handle"]) >= (Shape.UNKNOWN if match["sign"] == "👻" else Shape.COINED)
+        ),
         gate=r"[👻📸📷🐦🎮🕹]\s*:?\s*\w{4}",
     ),
     make_finder(

@@ -10,7 +10,6 @@ from vivant.build.mimic.ingestion.contact_patterns import (
     CAPITAL,
     DIGIT,
     OTHER_LETTER,
-    SIX_DIGITS,
     Finder,
     Span,
     make_finder,
@@ -52,14 +51,15 @@ _NAME = rf"(?-i:[{CAPITAL}])[\w'’\-]+"
 _TOWN = rf"{_NAME}(?: (?:(?:de|del|la|los|am|an der|upon|sur|im) )?{_NAME}){{0,2}}"
 _POSTCODE = r"(?:\d{4,6}(?:-\d{3,4})?|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5})"
 _BEHIND_STREET = re.compile(
-    rf"(?:,?\s+(?:(?:{join_words('dwellings')})\.?\s*[\w\-]{{1,5}}|\d{{1,2}}\s?[oa°](?:\s?[a-z])?)(?!\w)"
+    rf"(?:\s?/\s?\d{{1,4}}[a-z]?(?!\w))?(?:,?\s+(?:(?:{join_words('dwellings')})\.?\s*[\w\-]{{1,5}}|\d{{1,2}}\s?[oa°](?:\s?[a-z])?)(?!\w)"
     rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n]|$)|\s(?-i:[a-zа-я]))"
     rf"|,?\s+(?:{join_words('quarters')})\.?\s+(?:{_TOWN}|\d{{1,6}})(?!\w)"
     rf"|,?\s+{_POSTCODE}(?:\s+{_TOWN})?(?!\w))*",
     re.IGNORECASE,
 )
 _BEFORE_STREET = re.compile(
-    rf"(?<!\w)(?:\d{{5,6}},?\s+(?:г\.\s*)?|(?:г|гор|город|пос|дер)\.?\s+){_TOWN},?\s*$", re.IGNORECASE
+    rf"(?<!\w)(?:\d{{5,6}},?\s+(?:(?:г\.\s*)?{_TOWN},?\s*)?|(?:г|гор|город|пос|дер)\.?\s+{_TOWN},?\s*)$",
+    re.IGNORECASE,
 )
 
 
@@ -89,11 +89,13 @@ def _is_japanese_home(match: re.Match[str]) -> bool:
     )
 
 
+_ROAD = "(?:street|avenue|road|lane|drive|way|crescent)"
 _STREETS = (
     make_finder(
-        rf"(?<!\w){_NAME}(?:[ \-][^\W\d]+){{0,2}}\s\d{{1,4}}\s?[a-z]?(?=,\s*\d{{5}}\s+{_NAME})",
-        gate=r"\s\d+\s?[a-z]?,\s*\d{5}\s+\pL",
-        precondition=SIX_DIGITS,
+        rf"(?:(?<=at )|(?<=to )|(?<=near )|(?<=: )){_NAME} {_ROAD}\s\d{{1,4}}(?![\w.:])"
+        rf"|(?<!\w){_NAME}(?:[ \-][^\W\d]+){{0,2}}\s\d{{1,4}}\s?[a-z]?(?=,\s*\d{{5}}\s+{_NAME})",
+        gate=rf"\s\d+\s?[a-z]?,\s*\d{{5}}\s+\pL|(?i:{_ROAD})\s\d",
+        precondition=DIGIT,
     ),
     make_finder(
         r"(?<!\w)(?<!\d[.,:])\d{1,5}[a-z]?,?\s+(?:(?-i:[NSEW])\.?\s+|north\s+|south\s+|east\s+|west\s+)?"

@@ -59,7 +59,8 @@ _HERE = re.compile(
     r"|^\s*(?P<young>[A-Z][a-z]{2,12})(?= here(?!\w))"
     rf"|{_GREETING} [{CAPITAL}]\w+,? (?P<greeting>{_PAIR})(?=\s*(?:[.!\n]|$))"
 )
-_TITLED = re.compile(rf"(?<!\w){_TITLE} ({_WORD}(?: [{CAPITAL}][\w'’\-]+)?)")
+_LOWER_TITLE = r"(?i:mrs?|ms|dr)\.?"
+_TITLED = re.compile(rf"(?<!\w)(?:{_TITLE}|{_LOWER_TITLE}) ({_WORD}(?: [{CAPITAL}][\w'’\-]+)?|[a-z]{{4,}})")
 _OWNER = re.compile(rf"(?<!\w)(?:{join_words('possessives')}) (?:\w+ ){{0,2}}$", re.IGNORECASE)
 _APPOSED = re.compile(rf", ({_PAIR})(?=\s*[,.!)]|$)")
 _RELATED = re.compile(rf"(?<!\w)(?:{_RELATIVE})$", re.IGNORECASE)
@@ -116,6 +117,8 @@ def find_introductions(shadow: str) -> Iterator[Span]:
         if _is_full_name(match[group].split()):
             yield match.span(group)
     for match in _TITLED.finditer(shadow):  # my teacher Mrs Hill
+        if not match[1][0].isupper() and is_word(match[1]):
+            continue
         if _OWNER.search(shadow[max(0, match.start() - 40) : match.start()]):
             yield match.span(1)
     for match in _APPOSED.finditer(shadow):  # my brother, Tom Hill, …
@@ -236,11 +239,12 @@ def _is_full_name(words: list[str], *, strict: bool = False) -> bool:
     if not lower or is_given_name(lower[0]):
         return bool(lower)
     if re.search("[а-яё]", lower[0]):
-        return not is_word(lower[0]) and (
-            _RUSSIAN_SURNAME.search(lower[-1]) is not None or not is_word(lower[-1])
-        )
+        known = _RUSSIAN_SURNAME.search(lower[-1]) is not None or is_given_name(lower[-1])
+        return not is_word(lower[0]) and (known or not is_word(lower[-1]))
     if lower[0] in _JOINING:
         return False
+    if is_given_name(lower[-1]) and not is_word(lower[0]):
+        return True  # the family name first
     return not (any if strict else all)(map(is_word, lower))
 
 
@@ -249,6 +253,7 @@ _SELF_GATE = (
     rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s])"
     rf"|(?i:{join_words('given_names')}) \pL{{4}})"
 )
+_TITLED_GATE = rf"(?:^|\W)(?i:{join_words('possessives')}) (?:\pL+ ){{0,2}}{_LOWER_TITLE} \pL{{4}}"
 _CAPITALISED = rf"[{CAPITAL}](?:[\p{{Ll}}'’.\-][\w'’.\-]*)?"
 _PAIR_GATE = rf"{_CAPITALISED} (?:(?i:{join_words('particles')}) )*{_CAPITALISED}"
 _EVERYDAY_GATE = (
@@ -260,7 +265,8 @@ _EVERYDAY_GATE = (
 FINDERS = (
     Finder(
         find_introductions,
-        gate=rf"{_SURE_GATE}|{_SELF_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут|^\s*[A-Z][a-z]{{2,12}} here(?:\W|$)",
+        gate=rf"{_SURE_GATE}|{_SELF_GATE}|{_TITLED_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут"
+        r"|^\s*[A-Z][a-z]{2,12} here(?:\W|$)",
     ),
     Finder(
         find_introductions,

@@ -10,7 +10,7 @@ from vivant.build.mimic.ingestion.contact_patterns import (
     OTHER_LETTER,
     make_finder,
 )
-from vivant.build.mimic.ingestion.word_lists import join_words
+from vivant.build.mimic.ingestion.word_lists import is_word, join_words
 
 _MONTH = rf"(?:{join_words('months')})[a-zäа-я]*\.?"
 _OF = r"(?:of|de|del)?\s*"
@@ -63,8 +63,8 @@ _SCHOOL_EN = (
 )
 _AT_SCHOOL_EN = (
     r"(?:go to|goes to|going to|attend|attending|study at|studying at|student at"
-    r"|grader? at|"
-    r"freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
+    r"|grader? at|my school is|my school:|school is called"
+    r"|freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
 )
 _CHILD_SCHOOL_EN = (
     r"(?:junior high|high school|middle school|elementary|primary|grammar|secondary|prep|academy|high)"
@@ -91,13 +91,16 @@ FINDERS = (
     make_finder(
         rf"{_AT_SCHOOL_EN}\s+(?:the\s+)?{_NAMES}{_SCHOOL_EN}(?!\w)"
         rf"|{_AT_SCHOOL_EN}\s+(?:the\s+)?(?:[a-z][\w'’\-]+\s+){{1,3}}(?:junior high|high school|middle school"
-        rf"|elementary)(?!\w)",
+        rf"|elementary)(?!\w)"
+        rf"|{_AT_SCHOOL_EN}\s+(?P<unknown>[a-z]{{4,}}) (?:high|prep|academy|middle)(?!\w)",
         lambda match: (
-            not re.search(
+            not (match["unknown"] and is_word(match["unknown"]))
+            and not re.search(
                 r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I
             )
         ),
-        gate=rf"[{CAPITAL}]\S*\s+(?i:{_SCHOOL_EN})(?:\W|$)|(?i:junior high|high school|middle school|elementary)",
+        gate=rf"(?:[{CAPITAL}]\S*|(?i:{_AT_SCHOOL_EN}) \pL+)\s+(?i:{_SCHOOL_EN})(?:\W|$)"
+        r"|(?i:junior high|high school|middle school|elementary)",
     ),
     make_finder(
         rf"{_NAMES}{_CHILD_SCHOOL_EN}(?: school)?(?!\w)"
