@@ -27,7 +27,7 @@ from vivant.build.mimic.ingestion.service_accounts import (
     judge_shape,
     looks_telling,
 )
-from vivant.build.mimic.ingestion.word_lists import is_given_name, is_word, join_words, read_words
+from vivant.build.mimic.ingestion.word_lists import is_ordinary, is_word, join_words, read_words
 
 _PHRASE_WORDS = frozenset(read_words("phrase_words"))
 _FILE = re.compile(rf"(?:\s?\(\d+\))?\.(?:{join_words('files')})(?![a-z0-9_])", re.IGNORECASE)
@@ -43,7 +43,7 @@ def _is_numbered_handle(match: re.Match[str]) -> bool:
 def _is_hyphened(match: re.Match[str]) -> bool:
     """Whether words with a hyphen and a number are a handle: one is a first name, or no word."""
     parts = [part for part in re.split(r"[\d\-]+", match.group()) if part]
-    return any(is_given_name(part) or not is_word(part) for part in parts) and not is_numbered(match.group())
+    return not all(map(is_ordinary, parts)) and not is_numbered(match.group())
 
 
 def _is_underscored(match: re.Match[str]) -> bool:
@@ -189,7 +189,7 @@ FINDERS = (
     make_finder(rf"(?:me )?on x\b\s*:?\s*{_TELLING}", gate=r"(?i:on x)\s*:?\s"),
     make_finder(r"(?<!\w)i g\s*[:=>\-]+\s*(?:[a-z0-9_.] ?){4,}(?!\w)", needles=("i g:", "i g ", "i g=")),
     make_finder(
-        r"(?<![\w#])(?P<handle>[\w.\-]{2,32})(?P<space> ?)#\d{4}(?!\d)",
+        r"(?<![\w#])(?P<handle>[\w.\-]{2,32})(?P<space> ?)#\d{4,7}(?!\d)",
         lambda match: not (match["space"] and is_word(match["handle"])),
         precondition=DIGIT,
         gate=r"[\w.\-] ?#\d{4}",

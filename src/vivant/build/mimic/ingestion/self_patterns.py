@@ -96,7 +96,10 @@ FINDERS = (
         lambda match: (
             not (match["unknown"] and is_word(match["unknown"]))
             and not re.search(
-                r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I
+                r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her|local)\s"
+                r"|\sthe\s+(?:junior|senior|high|middle|elementary|primary|secondary)",
+                match.group(),
+                re.I,
             )
         ),
         gate=rf"(?:[{CAPITAL}]\S*|(?i:{_AT_SCHOOL_EN}) \pL+)\s+(?i:{_SCHOOL_EN})(?:\W|$)"

@@ -146,6 +146,9 @@ _BEFORE = re.compile(
     r"|\s*(?:是我的?|は私の|は|が|라는|이|가)\s*|\s+)$",
     re.IGNORECASE,
 )
+_ASKING = re.compile(
+    r"(?<!\w)(?:follow|add|find|dm|sigan a|sigue a|folgt|подпишись на|подписывайтесь на)\s+$", re.IGNORECASE
+)
 _NOT_HANDLES = frozenset(read_words("not_handles"))
 
 
@@ -252,7 +255,14 @@ def _find_before(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
     start, end = (offset + place for place in found.span("handle"))
     linked = bool(found["link"].strip()) and service not in _LOOSE and end - start > 4
     foreign = found["handle"].isascii() and OTHER_SCRIPT.search(shadow) is not None
-    needed = Shape.UNKNOWN if linked and foreign else Shape.COINED if linked or foreign else Shape.TELLING
+    asked = _ASKING.search(shadow, max(0, start - 16), start) is not None
+    needed = (
+        Shape.UNKNOWN
+        if linked and (foreign or asked)
+        else Shape.COINED
+        if linked or foreign
+        else Shape.TELLING
+    )
     if judge_shape(found["handle"]) >= needed and shadow[start - 1 : start] != "#":
         yield start, end
 

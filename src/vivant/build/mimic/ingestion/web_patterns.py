@@ -31,9 +31,7 @@ _CLOSING = dict(zip("[({<«", "])}>»", strict=True))
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}\s)\s*"
 
 
-_AT_THIS_POINT = re.compile(
-    rf"\s(?:point|period|punto|punkt|ponto)\s+(?:{join_words('word_endings')})$", re.IGNORECASE
-)
+_AT_THIS_POINT = re.compile(rf"\s(?:point|period)\s+(?:{join_words('word_endings')})$", re.IGNORECASE)
 _PAGE = re.compile(rf"/[{ASCII}+@~]")
 _UNSPACED = re.compile(rf"^.*[{CJK}](?=[{ASCII}])")
 """Words of a script without spaces, before an address that follows at once."""
@@ -208,7 +206,7 @@ _LINKS = (
     make_finder(
         r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z]\.[\w\-]{2,}(?=\.[a-z]{2,10}/)|[a-z])\."
         rf"(?P<ending>xn--[a-z0-9]+|[a-z]{{2,18}}(?![{LETTERS}\-])|[^\W\d_]{{2,18}})(?![A-Za-z0-9_\-])"
-        rf"(?P<path>[:/?]{_REST}*)?",
+        rf"(?P<path>[:/?]{_REST}*)?(?:\s(?:slash|barra|слэш|слеш)\s\S+)?",
         _is_address,
         gate=r"\w\.\pL\pL",
         common=True,
