@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from vivant.build.mimic.ingestion.contact_patterns import (
     ASCII,
     CAPITAL,
+    CJK,
     DIGIT,
     OTHER_LETTER,
     Finder,
@@ -52,7 +53,7 @@ _TOWN = rf"{_NAME}(?: (?:(?:de|del|la|los|am|an der|upon|sur|im) )?{_NAME}){{0,2
 _POSTCODE = r"(?:\d{4,6}(?:-\d{3,4})?|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5})"
 _BEHIND_STREET = re.compile(
     rf"(?:\s?/\s?\d{{1,4}}[a-z]?(?!\w))?(?:,?\s+(?:(?:{join_words('dwellings')})\.?\s*[\w\-]{{1,5}}|\d{{1,2}}\s?[oa°](?:\s?[a-z])?)(?!\w)"
-    rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n]|$)|\s(?-i:[a-zа-я]))"
+    rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n{CJK}]|$)|\s(?-i:[a-zа-я]))"
     rf"|,?\s+(?:{join_words('quarters')})\.?\s+(?:{_TOWN}|\d{{1,6}})(?!\w)"
     rf"|,?\s+{_POSTCODE}(?:\s+{_TOWN})?(?!\w))*",
     re.IGNORECASE,

@@ -37,7 +37,7 @@ _HARMLESS = {
         "собака",
     ),
     *("https", "http", "href", "example", "hier"),
-    *("name", "llamo", "меня", "зовут", "passport", "number", "date", "birth"),
+    *("name", "llamo", "меня", "зовут", "passport", "number", "date", "birth", "heisse", "coach"),
 }
 """Words of the forms that say nothing of a person."""
 
@@ -91,7 +91,7 @@ def audit_privacy(settings: IngestSettings, published: Iterable[str] = ()) -> Pr
     for (kind, language, value, text), after in zip(
         rows, anonymiser.texts([row[3] for row in rows]).to_pylist(), strict=True
     ):
-        masked = _is_masked(value, after, text)
+        masked = is_masked(value, after, text)
         counts[kind] += 1
         spoken[language] += 1
         gone[kind] += masked
@@ -143,7 +143,7 @@ def _iter_clean(planted: PlantedSet) -> Iterator[str]:
             yield from texts
 
 
-def _is_masked(value: str, after: str, text: str = "") -> bool:
+def is_masked(value: str, after: str, text: str = "") -> bool:
     """Whether what makes a value personal is gone; words such as `example` and `Discord` may stay.
 
     Args:
