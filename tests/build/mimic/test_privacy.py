@@ -21,7 +21,7 @@ from vivant.build.mimic.ingestion.people import NameBook
 from vivant.build.mimic.ingestion.personal_data import find_contacts, find_suspects, list_gates
 from vivant.build.mimic.ingestion.phone_numbers import is_phone_number
 from vivant.build.mimic.ingestion.privacy import Anonymiser
-from vivant.build.mimic.ingestion.privacy_audit import audit_privacy, read_planted_set
+from vivant.build.mimic.ingestion.privacy_audit import audit_privacy, is_masked, read_planted_set
 from vivant.build.mimic.ingestion.text_forms import ENTITY, INVISIBLE, clean_text, fold_text
 from vivant.build.mimic.selection import select_videos
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings, SelectSettings
@@ -44,6 +44,18 @@ def test_planted_data_are_masked_and_clean_texts_left_alone() -> None:
     assert {name: share for name, share in report.languages.items() if share < 0.99} == {}, report.examples
     assert report.touched <= 0.005, report.examples
     assert report.clean_texts > 500 and sum(report.planted.values()) > 2000
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "after", "masked"),
+    [
+        ("bread_with_quillo", "IG: bread_with_quillo, mostly bread", ", mostly bread", True),
+        ("bread_with_quillo", "IG: bread_with_quillo, mostly bread", "bread, mostly bread", False),
+        ("48.85837, 2.29448", "at 48.85837, 2.29448", "at", True),
+    ],
+)
+def test_words_beside_a_planted_value_do_not_count(value: str, text: str, after: str, masked: bool) -> None:
+    assert is_masked(value, after, text) is masked
 
 
 def test_the_audit_sees_what_settings_leave_in() -> None:
@@ -204,6 +216,13 @@ def test_every_text_keeps_its_row() -> None:
         ("하늘", "오늘 하늘 진짜 예쁘다", "오늘 하늘 진짜 예쁘다"),
         ("Mark", "mark my words", "mark my words"),
         ("Victoria", "qué victoria tan épica", "qué victoria tan épica"),
+        ("Tomás Plumarén", "gracias tomas plumaren", "gracias"),
+        ("Tomas Plumaren", "con Tomás Plumarén", "con"),
+        ("Семён Перолистов", "видел Семена Перолистова", "видел"),
+        ("Canción", "esta canción y esta cancion", "esta canción y esta cancion"),
+        ("Sunshine", "you are my sunshine, hello sunshine", "you are my sunshine, hello sunshine"),
+        ("Sunshine", "Thanks Sunshine!", "Thanks !"),
+        ("Sunshine", "Hello Sunshine State fans", "Hello Sunshine State fans"),
     ],
 )
 def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected: str) -> None:
@@ -232,6 +251,12 @@ def test_names_leave_in_every_form_and_words_stay(name: str, text: str, expected
         "the complex of mar-a-lago. Was it closed",
         "I love Luis Diaz so much",
         "the switch version runs at 30fps",
+        "my coach sings like Freddie Aguilar",
+        "Symphony No. 9, Op. 125, K. 331",
+        "ich bin Fan der ersten Stunde",
+        "mid-season2 was fine",
+        "on twitter as always people fight",
+        "それなwww。4000円だった",
     ],
 )
 def test_texts_that_mislead_stay(text: str) -> None:
@@ -267,6 +292,19 @@ def test_texts_that_mislead_stay(text: str) -> None:
         ("自习室quilloq-surf.club/v", "quilloq"),
         ("me cambié a 👻zhequillchess gracias", "zhequill"),
         ("カメラ：@ quillamends", "quillamends"),
+        ("bin in der 7c am Federkiel-Gymnasium Quillau, wer noch", "Quillau"),
+        ("i go to quillwood high btw", "quillwood"),
+        ("打我电话 138-1234-5678 秒回", "1234"),
+        ("三浦ここなです！よろしく", "三浦"),
+        ("私の名前は堤正一郎です", "堤正"),
+        ("우리 동네 사는 문다은이에요", "문다은"),
+        ("我叫羽明轩，今年十二岁", "羽明轩"),
+        ("привет от Маши Перолистовой", "Перолистовой"),
+        ("я Перолистов Иван из школы", "Перолистов"),
+        ("geb am 5.6.2009, wer noch", "2009"),
+        ("my plate is QLL 7F3 if anyone saw it", "7F3"),
+        ("Discord Q u i l l o # 3 9 9 5, hablamos", "3 9 9 5"),
+        ("we meet at Quillwood Lane 12 on sunday", "Quillwood"),
         ("аирдроп на UQ7IJHnRgk4Pl8KjQZme3TYMmM27jsG0PMQKnx1O3apFj7I8", "UQ7IJH"),
     ],
 )
@@ -347,6 +385,29 @@ def test_a_table_loses_the_names_it_brings(tmp_path: Path) -> None:
     assert pl.read_parquet(tmp_path / "work" / "ingest" / "videos" / "*.parquet")["title"].to_list() == [
         "Sea by"
     ]
+
+
+def test_a_name_that_everybody_uses_is_a_word(tmp_path: Path) -> None:
+    """Under five people's videos 羽毛糖 and zuckrig are words; under one person's own, перолистка is a name."""
+
+    def record(number: int, uploader: str, texts: list[str]) -> dict[str, Any]:
+        comments = [{"id": f"{number}-{n}", "text": text, "author": "x"} for n, text in enumerate(texts)]
+        return {
+            "id": f"v{number}", "extractor_key": "Youtube", "title": "Sea", "uploader": uploader, "comments": comments,
+        }  # fmt: skip
+
+    records = [
+        record(n, f"Somebody Else {n}", [f"我买了羽毛糖{n}个", f"so zuckrig, {n} times"]) for n in range(5)
+    ]
+    records += [record(10 + n, "Owner", [f"перолистка молодец {n}", "same"]) for n in range(6)]
+    authors = ("羽毛糖", "Zuckrig", "Перолистка")
+    records[0]["comments"] += [{"id": name, "text": "перолистка, hi", "author": name} for name in authors]
+    for item in records:
+        (tmp_path / f"{item['id']}.info.json").write_text(json.dumps(item))
+    ingest(tmp_path / "work", [tmp_path], ALONE)
+    texts = read_texts(tmp_path / "work")
+    assert texts["0-0"] == "我买了羽毛糖0个" and texts["4-1"] == "so zuckrig, 4 times"
+    assert texts["羽毛糖"] == ", hi" and texts["15-0"] == "молодец 5"
 
 
 def test_names_stay_where_mentions_are_kept(tmp_path: Path) -> None:

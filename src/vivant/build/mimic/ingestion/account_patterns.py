@@ -27,7 +27,7 @@ from vivant.build.mimic.ingestion.service_accounts import (
     judge_shape,
     looks_telling,
 )
-from vivant.build.mimic.ingestion.word_lists import is_word, join_words, read_words
+from vivant.build.mimic.ingestion.word_lists import is_ordinary, is_word, join_words, read_words
 
 _PHRASE_WORDS = frozenset(read_words("phrase_words"))
 _FILE = re.compile(rf"(?:\s?\(\d+\))?\.(?:{join_words('files')})(?![a-z0-9_])", re.IGNORECASE)
@@ -40,6 +40,12 @@ def _is_numbered_handle(match: re.Match[str]) -> bool:
     return not year and not is_word(letters) and not is_numbered(match.group())
 
 
+def _is_hyphened(match: re.Match[str]) -> bool:
+    """Whether words with a hyphen and a number are a handle: one is a first name, or no word."""
+    parts = [part for part in re.split(r"[\d\-]+", match.group()) if part]
+    return not all(map(is_ordinary, parts)) and not is_numbered(match.group())
+
+
 def _is_underscored(match: re.Match[str]) -> bool:
     """Whether a word with underscores is a handle and not a phrase or a file."""
     parts = [part for part in re.split(r"[_.\-]+", match.group().lower()) if part]
@@ -49,7 +55,7 @@ def _is_underscored(match: re.Match[str]) -> bool:
         r"\bfiles?\b|archivo|datei|файл|文件|ファイル|파일", match.string, re.I
     ):
         return False
-    return not (set(parts) & _PHRASE_WORDS)
+    return max(map(len, parts)) > 2 and not (set(parts) & _PHRASE_WORDS)
 
 
 def _is_dotted_handle(match: re.Match[str]) -> bool:
@@ -93,11 +99,11 @@ FINDERS = (
         lambda match: not is_word(match.group()),
         gate=rf"[{CJK}](?i:vx|wx)[a-zA-Z]",
     ),
-    make_finder(rf"(?<![{ASCII}])(?-i:OF)\s+{_TELLING}", gate=rf"OF\s+{TELLING_GATE}"),
-    make_finder(rf"👻\s*:?\s*(?:{_TELLING}|{_PLAIN}(?=$|\s*[^\s\w]|\s*[{CJK}]))", needles="👻"),
     make_finder(
-        rf"[👻📸📷🐦🎮🕹]\s*:?\s*(?P<handle>{HANDLE})",
-        lambda match: judge_shape(match["handle"]) >= Shape.COINED,
+        rf"(?P<sign>[👻📸📷🐦🎮🕹])\s*:?\s*(?P<handle>{HANDLE})",
+        lambda match: (
+            judge_shape(match["handle"]) >= (Shape.UNKNOWN if match["sign"] == "👻" else Shape.COINED)
+        ),
         gate=r"[👻📸📷🐦🎮🕹]\s*:?\s*\w{4}",
     ),
     make_finder(
@@ -138,6 +144,17 @@ FINDERS = (
         precondition=DIGIT,
     ),
     make_finder(
+        rf"(?<![{LETTERS}#@./\-])[a-z]{{3,20}}-[a-z]{{3,20}}\d{{1,4}}(?![{LETTERS}\-]|\.\d)",
+        _is_hyphened,
+        exact=True,
+        precondition=DIGIT,
+    ),
+    make_finder(
+        rf"(?<![{LETTERS}])(?P<first>[{LETTERS}.]{{2,}}) (?:{join_words('underscores')}) (?P<last>[{LETTERS}.]{{2,}})",
+        lambda match: not (is_word(match["first"]) and is_word(match["last"])),
+        needles=read_words("underscores"),
+    ),
+    make_finder(
         rf"(?<![{LETTERS}#@./\-])(?-i:[a-z0-9]+(?:\.[a-z0-9]+)+)(?![{LETTERS}/@\-]|\.\w)",
         _is_dotted_handle,
         common=True,
@@ -168,15 +185,14 @@ FINDERS = (
         gate=rf"(?i:{_ADD})\W*(?:\pL+\W+){{0,2}}\W*{TELLING_GATE}",
         common=True,
     ),
-    make_finder(r"steam\s*(?:id)?\W{0,3}\d{15,18}|steam_\d:\d:\d+", needles="steam"),
+    make_finder(r"steam_\d:\d:\d+", needles="steam_"),
     make_finder(rf"(?:me )?on x\b\s*:?\s*{_TELLING}", gate=r"(?i:on x)\s*:?\s"),
     make_finder(r"(?<!\w)i g\s*[:=>\-]+\s*(?:[a-z0-9_.] ?){4,}(?!\w)", needles=("i g:", "i g ", "i g=")),
-    make_finder(r"(?<![\w#])[\w.\-]{2,32}#\d{4}(?!\d)", precondition=DIGIT, gate=r"[\w.\-]#\d{4}"),
     make_finder(
-        r"(?<![\w#])[a-z0-9._]{3,32} #\d{4}(?!\d)",
-        lambda match: not is_word(match.group().split()[0]),
+        r"(?<![\w#])(?P<handle>[\w.\-]{2,32})(?P<space> ?)#\d{4,7}(?!\d)",
+        lambda match: not (match["space"] and is_word(match["handle"])),
         precondition=DIGIT,
-        gate=r"\w #\d{4}",
+        gate=r"[\w.\-] ?#\d{4}",
     ),
     make_finder(
         r"<@!?\d{15,20}>|\[(?:id|club|public)\d+(?::[\w\-]+)?\|[^\]\n]{1,60}\]",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from vivant.build.mimic.ingestion.contact_patterns import (
     ASCII,
     CAPITAL,
+    CJK,
     DIGIT,
     OTHER_LETTER,
-    SIX_DIGITS,
+    Finder,
+    Span,
     make_finder,
 )
 from vivant.build.mimic.ingestion.word_lists import join_words
@@ -45,6 +48,33 @@ _HOME_KO = re.compile(
 _PLACE_SIGNS = "台町丘原野川田山本島崎浜橋通条南北東西宮木松森谷沢池塚園"
 _KANJI, _KANA = r"\u4e00-\u9fff", r"\u3040-\u30ff"
 
+_NAME = rf"(?-i:[{CAPITAL}])[\w'’\-]+"
+_TOWN = rf"{_NAME}(?: (?:(?:de|del|la|los|am|an der|upon|sur|im) )?{_NAME}){{0,2}}"
+_POSTCODE = r"(?:\d{4,6}(?:-\d{3,4})?|[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5})"
+_BEHIND_STREET = re.compile(
+    rf"(?:\s?/\s?\d{{1,4}}[a-z]?(?!\w))?(?:,?\s+(?:(?:{join_words('dwellings')})\.?\s*[\w\-]{{1,5}}|\d{{1,2}}\s?[oa°](?:\s?[a-z])?)(?!\w)"
+    rf"|,\s*(?:{_POSTCODE}\s+)?{_TOWN}(?:,?\s+{_POSTCODE})?(?=\s*(?:[,.;!?)\n{CJK}]|$)|\s(?-i:[a-zа-я]))"
+    rf"|,?\s+(?:{join_words('quarters')})\.?\s+(?:{_TOWN}|\d{{1,6}})(?!\w)"
+    rf"|,?\s+{_POSTCODE}(?:\s+{_TOWN})?(?!\w))*",
+    re.IGNORECASE,
+)
+_BEFORE_STREET = re.compile(
+    rf"(?<!\w)(?:\d{{5,6}},?\s+(?:(?:г\.\s*)?{_TOWN},?\s*)?|(?:г|гор|город|пос|дер)\.?\s+{_TOWN},?\s*)$",
+    re.IGNORECASE,
+)
+
+
+def _take_town(finder: Finder) -> Finder:
+    """The same with the flat, the postcode and the town that stand beside a street."""
+
+    def find(shadow: str) -> Iterator[Span]:
+        for start, end in finder.find(shadow):
+            before = _BEFORE_STREET.search(shadow, max(0, start - 60), start)
+            behind = _BEHIND_STREET.match(shadow, end)
+            yield before.start() if before else start, behind.end() if behind else end
+
+    return finder._replace(find=find)
+
 
 def _is_street(match: re.Match[str]) -> bool:
     return not _FAMOUS.match(match.group()) and not _COUNTED.match(match.group())
@@ -60,7 +90,14 @@ def _is_japanese_home(match: re.Match[str]) -> bool:
     )
 
 
-FINDERS = (
+_ROAD = "(?:street|avenue|road|lane|drive|way|crescent)"
+_STREETS = (
+    make_finder(
+        rf"(?:(?<=at )|(?<=to )|(?<=near )|(?<=: )){_NAME} {_ROAD}\s\d{{1,4}}(?![\w.:])"
+        rf"|(?<!\w){_NAME}(?:[ \-][^\W\d]+){{0,2}}\s\d{{1,4}}\s?[a-z]?(?=,\s*\d{{5}}\s+{_NAME})",
+        gate=rf"\s\d+\s?[a-z]?,\s*\d{{5}}\s+\pL|(?i:{_ROAD})\s\d",
+        precondition=DIGIT,
+    ),
     make_finder(
         r"(?<!\w)(?<!\d[.,:])\d{1,5}[a-z]?,?\s+(?:(?-i:[NSEW])\.?\s+|north\s+|south\s+|east\s+|west\s+)?"
         rf"(?:(?-i:(?:[{CAPITAL}0-9][\w'.\-]+\s+){{1,3}})(?:{_STREET})\.?"
@@ -79,11 +116,6 @@ FINDERS = (
         r"\s*(?:nr\.?\s*)?\d{1,4}\s?[a-z]?(?![\w.:])(?:,?\s*(?:in\s+)?\d{5}\s+[^\W\d]+)?",
         gate=r"(?i:stra(?:ß|ss)e|str|gasse|allee|chaussee|damm|ufer|weg|platz|ring|steig)\.?\s*(?:(?i:nr)\.?\s*)?\d",
         precondition=DIGIT,
-    ),
-    make_finder(
-        rf"(?<![\w.,])\d{{5}}\s+(?-i:[{CAPITAL}][a-zäöüß]+),?\s+(?-i:[{CAPITAL}])[^\W\d]*"
-        r"(?:stra(?:ß|ss)e|str\.|weg|platz|allee|gasse)\s*\d{1,4}",
-        precondition=SIX_DIGITS,
     ),
     make_finder(
         rf"(?<![\w\-]){_SPANISH}\s*(?:de\s+)?(?:la\s+|los\s+|las\s+|el\s+|del\s+)?"
@@ -115,6 +147,8 @@ FINDERS = (
         gate=rf"(?:^|\W)(?i:{_RUSSIAN}|д\.|дом|кв)",
         precondition=DIGIT,
     ),
+)
+_PLACES = (
     make_finder(
         rf"(?:[{_KANJI}]{{2,8}}?(?:省|市|区|區|县|镇|乡|村)){{0,4}}[{_KANJI}]{{2,6}}?(?:路|街|道|巷|弄|胡同)\s*"
         r"(?:[一二三四五六七八九十\d]段)?(?:\d{1,4}[巷弄]){0,2}[\d一二三四五六七八九十百零〇]{1,6}(?:之\d+)?\s*(?:号|號|弄)(?:[\d一-十\-\s]*(?:楼|樓|号楼|栋|幢|单元|座|室|层|户))*"
@@ -195,3 +229,4 @@ FINDERS = (
         precondition=DIGIT,
     ),
 )
+FINDERS = (*map(_take_town, _STREETS), *_PLACES)

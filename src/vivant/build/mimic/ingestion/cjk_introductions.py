@@ -30,6 +30,7 @@ _ZH_NAME = rf"(?:{_ZH_DOUBLE}|[{_ZH_SURNAMES}])[{_HANZI}]{{1,2}}"
 _CHINESE = re.compile(
     rf"(?:{join_words('named_zh')})\s*[:,]?\s*(?:[{_HANZI}]{{2,3}}(?<=[唱手师员长])(?=[{_ZH_SURNAMES}]))?"
     rf"(?P<told>{_ZH_NAME})(?<![人生座迷粉的族家党者员师民国])(?={_STOP}|来自|今年|住|是|和|我|不是|也|在)"
+    rf"|我叫(?P<young>[{_HANZI}]{{2,4}}?)(?=[,\s]*(?:今年|来自|[\d一二三四五六七八九十]{{1,3}}岁))"
     rf"|祝(?P<wished>{_ZH_NAME})(?=生日|新婚|早日)"
     rf"|(?:{join_words('kin_zh')})(?:叫|是|,|:|\s)?\s*"
     rf"(?P<kin>(?:{_ZH_DOUBLE})[{_HANZI}]{{1,2}}|[{_ZH_SURNAMES}][{_HANZI}]{{2}}(?<![的了吗呢吧啊说是我你他她也都在])"
@@ -39,7 +40,7 @@ _CHINESE = re.compile(
 # Japanese: a family name of the list, or some kanji between a cue and the end of a sentence that tells a name.
 _JA_ENDS = r"(?:です|だよ|だ\.|っていい|って言|と申|といい|と言い)"
 _JA_CUES = join_words("named_ja")
-_JA_NAME = rf"[{_HANZI}々]{{2,4}}[ 　]?[{_HANZI}々{_KANA}]{{1,4}}?"
+_JA_NAME = rf"[{_HANZI}々]{{2,4}}[ 　]?(?!{_JA_ENDS})[{_HANZI}々{_KANA}]{{1,4}}?"
 _NO_NAMES_JA = re.compile(
     "日本|東京|大阪|何|誰|人$|者$|員$|生$|派$|民$|好き|勢$|県$|市$|区$|駅|線|町$|村$|大学|高校|学校|会社|部$|店$|さん|様|君|くん|ちゃん|先生"
     "|最高|面白|素敵|綺麗|可愛|歳$|年$|主婦|学生|専業|無職|初心|秘密|まだ|忘|知|犬|猫|失礼|本当|大丈夫|元気|毎日|今日|昨日|明日|今回|初めて|久"
@@ -71,6 +72,7 @@ _KOREAN = re.compile(
     rf"|잘 부탁|안녕|인사)))"
     rf"|(?<![가-힣])(?P<young>[가-힣]{{2,3}})(?=\s?(?:이에요|예요|입니다)[\s,.!]*\d+살)"
     rf"|\d살\s?(?:인\s)?(?P<aged>(?![여남]자)[가-힣]{{2,3}}?)(?=\s?(?:이고|이에요|예요|입니다|인데|라고|이라고))"
+    rf"|(?<![가-힣])(?:다니는|사는|온)\s(?P<from>{_KO_NAME})(?=\s?(?:{_KO_ENDS}))"
     rf"|(?<![가-힣])(?P<signed>{_KO_NAME})(?=\s?(?:올림|드림|인사드립니다))"
     rf"|(?:{join_words('kin_ko')})\s(?P<kin>{_KO_NAME})(?<![요다죠네])"
     rf"(?=\s?(?:{_KO_ENDS}|이가|이는|이 |이랑|이도|씨|님|쌤|,|、|{_STOP}))"
@@ -108,6 +110,14 @@ def _find_chinese(shadow: str) -> Iterator[Span]:
             yield from _find_listed(shadow, span[1], _ZH_NAME)
 
 
+def _is_told(name: str, shadow: str, span: Span) -> bool:
+    """Whether an unknown name is said to be one; a word with an ending (`大事じゃない`) needs `と申します` behind."""
+    if re.match("と申|といい|と言い|って", shadow[span[1] :]):
+        return True
+    plain = re.fullmatch(rf"[{_HANZI}々 　]+|[{_KANA} 　・]+", name) is not None
+    return plain and re.search("(?:名前|本名|氏名|フルネーム)[は:]?[ 　]*$", shadow[: span[0]]) is not None
+
+
 def _find_japanese(shadow: str) -> Iterator[Span]:
     surnames = load_surnames("ja")
     for group, name, span in _find_groups(_JAPANESE, shadow):
@@ -117,10 +127,7 @@ def _find_japanese(shadow: str) -> Iterator[Span]:
         if known or group == "ended" or (group == "kin" and 4 <= len(name) <= 6):
             yield span
             yield from _find_listed(shadow, span[1], rf"[{_HANZI}々]{{3,6}}")
-        elif group == "cued" and (
-            re.match("名前|本名|氏名|フルネーム", shadow[max(0, span[0] - 8) : span[0]].lstrip())
-            or re.match("と申|といい|と言い|って", shadow[span[1] :])
-        ):
+        elif group == "cued" and _is_told(name, shadow, span):
             yield span
 
 
@@ -148,7 +155,7 @@ FINDERS = (
     Finder(
         _find_japanese,
         gate=rf"[{_HANZI}{_KANA}]{{2}}(?:と申|といい|と言い|っていい|って言)|(?:{_JA_CUES})[!。、,.〜~\s:]*[{_HANZI}]{{2}}"
-        rf"|[{_HANZI}]{{3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、:]\s?[{_HANZI}]{{3}}",
+        rf"|[{_HANZI}]{{2}}[{_HANZI}{_KANA}]{{1,3}}(?:です|だよ|より)|(?:{join_words('kin_ja')})[のは、:]\s?[{_HANZI}]{{3}}",
         precondition=OTHER_LETTER,
     ),
     Finder(

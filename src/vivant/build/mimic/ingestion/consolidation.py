@@ -7,15 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion.creators import gather_creators
-from vivant.build.mimic.ingestion.name_index import HashSet, hash_strings, to_series
-from vivant.build.mimic.ingestion.people import COMMON, SAMPLE, NameBook, is_plain, read_names, split_words
+from vivant.build.mimic.ingestion.people import SAMPLE, NameBook, find_vocabulary, is_plain, read_names
 from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, count_comments, write_missing_tables
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
@@ -73,24 +71,17 @@ def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
 def _make_name_book(db: DuckDBPyConnection, parts: Path) -> NameBook:
     """The names of the crawl's people, but those that are words of its texts."""
     names = read_names(parts)
-    plain = to_series(names.filter(is_plain(names)))
-    if plain.is_empty():
+    if not pc.any(is_plain(names)).as_py():
         return NameBook(names)
-    comments = parquet_source(parts / "comments")
+    comments, videos = parquet_source(parts / "comments"), parquet_source(parts / "videos")
     every: int = db.execute(f"SELECT count(*) FROM {comments}").fetchall()[0][0]
     # Chosen by the hash of the id, so that the order in which files were read does not matter.
-    texts = db.sql(f"SELECT text FROM {comments} WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0")
-    wanted = HashSet(hash_strings(plain))
-    counts: Counter[str] = Counter()
-    seen = HashSet(np.empty(0, np.uint64))
-    for batch in texts.to_arrow_reader(_ROW_GROUP):
-        hashes, rows = np.unique(hash_strings(to_series(batch.column(0))), return_index=True)
-        new = ~seen.contains(hashes)  # each text counts once
-        seen = HashSet(np.concatenate([seen.hashes, hashes[new]]))
-        words = split_words(batch.column(0).take(pa.array(rows[new]))).flatten()
-        named = words.filter(pa.array(wanted.contains(hash_strings(to_series(words)))))
-        counts.update({entry["values"]: entry["counts"] for entry in named.value_counts().to_pylist()})
-    return NameBook(names, frozenset(word for word, number in counts.items() if number >= COMMON))
+    texts = db.sql(
+        f"SELECT text, coalesce(nullif(owner, ''), ref) FROM {comments} "
+        f"LEFT JOIN (SELECT ref, max(uploader) AS owner FROM {videos} GROUP BY ref) USING (ref) "
+        f"WHERE hash(ref, id) % {max(1, every // SAMPLE)} = 0"
+    )
+    return NameBook(names, find_vocabulary(names, texts.to_arrow_reader(_ROW_GROUP)))
 
 
 def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, names: NameBook) -> None:

@@ -14,7 +14,8 @@ from vivant.build.mimic.ingestion.contact_patterns import (
 from vivant.build.mimic.ingestion.word_lists import join_words
 
 _PAYMENTS = rf"(?:{join_words('payments')})"
-_DOCUMENTS = rf"(?:{join_words('documents')})"
+_DOCUMENTS = rf"(?:{join_words('documents', 'plates')})"
+_PLATE = re.compile(join_words("plates"), re.IGNORECASE)
 _NUMBER_WORDS = join_words("number_words")
 _CYRILLIC = r"\u0410-\u042f"
 _PLATE_LETTERS = "АВЕКМНОРСТУХABEKMHOPCTYX"
@@ -35,6 +36,8 @@ def _is_code(match: re.Match[str]) -> bool:
     """Whether what stands behind the name of a document is its number and no year."""
     code = match["code"]
     digits = sum(map(str.isdigit, code))
+    if _PLATE.match(match.group()) and digits >= 2 and code.isupper():
+        return sum(map(str.isalnum, code)) >= 5
     return (
         digits >= 5 or (digits >= 3 and any(map(str.isalpha, code))) or (digits == 4 and not code.isdigit())
     )
@@ -115,10 +118,6 @@ _NUMBERS = (
         precondition=DIGIT,
     ),
     make_finder(
-        r"(?:ssn|ss#|social security(?: number| no\.?)?)\W{0,4}(?:is\W)?\d{3}[ .\-]?\d{2}[ .\-]?\d{4}",
-        needles=("ssn", "ss#", "social security"),
-    ),
-    make_finder(
         rf"(?<![{ASCII}.]){_DEGREES}\s*[,;/ ]\s*{_DEGREES}(?![{ASCII}])",
         lambda match: (
             any(sign in match.group() for sign in ",;/NSEW°")
@@ -141,7 +140,7 @@ _NUMBERS = (
         rf"(?<![^\W{CJK}]){_DOCUMENTS}[\s:#.\-=是はв№은는「(,]{{0,4}}(?:(?:{_NUMBER_WORDS})[\s.:#\-=是は№,]{{0,3}}){{0,4}}"
         rf"(?P<code>[A-Z{_CYRILLIC}\u00c4-\u00dc{CJK}]{{0,3}}[\s\-·]{{0,2}}"
         rf"(?=[A-Z0-9{_CYRILLIC}\- ·]*\d)[A-Z0-9{_CYRILLIC}]{{1,12}}"
-        rf"(?:[\s\-·./]?[A-Z0-9{_CYRILLIC}]{{1,10}}){{0,4}})(?![{ASCII}])",
+        rf"(?:[\s\-·./]?(?-i:[A-Z0-9{_CYRILLIC}]{{1,10}})(?![a-zа-я])){{0,4}})(?![{ASCII}])",
         _is_code,
         gate=rf"(?i:{_DOCUMENTS})",
         precondition=DIGIT,
@@ -150,7 +149,7 @@ _NUMBERS = (
 _PLATES = (
     make_finder(
         rf"(?<!\w)[{_PLATE_LETTERS}]\d{{3}}[{_PLATE_LETTERS}]{{2}}\s?\d{{2,3}}(?!\w)"
-        r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Y]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)"
+        r"|(?<!\w)[A-Z]{2}\d{2} [A-HJ-PR-Z]{3}(?!\w)|(?<!\w)[A-Z]{2}-\d{3}-[A-Z]{2}(?!\w)"
         r"|(?<!\w)\d[A-Z]{3}\d{3}(?!\w)|(?<!\w)[A-Z]{3}-\d{2,3}-[A-Z0-9]{1,2}(?!\w)|(?<![\w.,])(?!(?:19"
         r"|20)\d\d)\d{4} ?[BCDFGHJKLMNPRSTVWXYZ]{3}(?!\w)"
         r"|(?<!\w)[A-Z]{2}[ \-]\d{1,2}[ \-][A-Z]{1,3}[ \-]\d{4}(?!\w)"

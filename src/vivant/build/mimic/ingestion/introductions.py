@@ -16,7 +16,6 @@ from vivant.build.mimic.ingestion.word_lists import (
     is_common_word,
     is_given_name,
     is_ordinary,
-    is_surname,
     is_word,
     join_words,
     read_words,
@@ -35,6 +34,8 @@ _RELATIVE = rf"{join_words('kin')}|(?:{join_words('kin_stems')})[а-яё]{{0,3}}
 _KIN_STEM = re.compile(rf"(?:{join_words('kin_stems')})[а-яё]{{0,3}}")
 _FANS, _FAMOUS = frozenset(read_words("fans")), frozenset(read_words("famous"))
 _PARTICLES = frozenset(read_words("particles"))
+_COMPARING = frozenset(read_words("comparing"))
+_MIXED_CASE = re.compile("[a-zà-ÿа-я][A-ZÀ-ÞА-Я][a-zà-ÿа-я][A-ZÀ-ÞА-Я]")
 _JOINING = frozenset(read_words("joining"))
 _RUSSIAN_SURNAME = re.compile(
     r"(?:ов|ев|ёв|ин|ын|ова|ева|ёва|ина|ына|ский|ская|цкий|цкая|ской|енко|ко|ук|юк|чук|ич|ян|швили|дзе|ец|ак|як|ых|их)$"
@@ -58,7 +59,8 @@ _HERE = re.compile(
     r"|^\s*(?P<young>[A-Z][a-z]{2,12})(?= here(?!\w))"
     rf"|{_GREETING} [{CAPITAL}]\w+,? (?P<greeting>{_PAIR})(?=\s*(?:[.!\n]|$))"
 )
-_TITLED = re.compile(rf"(?<!\w){_TITLE} ({_WORD}(?: [{CAPITAL}][\w'’\-]+)?)")
+_LOWER_TITLE = r"(?i:mrs?|ms|dr)\.?"
+_TITLED = re.compile(rf"(?<!\w)(?:{_TITLE}|{_LOWER_TITLE}) ({_WORD}(?: [{CAPITAL}][\w'’\-]+)?|[a-z]{{4,}})")
 _OWNER = re.compile(rf"(?<!\w)(?:{join_words('possessives')}) (?:\w+ ){{0,2}}$", re.IGNORECASE)
 _APPOSED = re.compile(rf", ({_PAIR})(?=\s*[,.!)]|$)")
 _RELATED = re.compile(rf"(?<!\w)(?:{_RELATIVE})$", re.IGNORECASE)
@@ -115,6 +117,8 @@ def find_introductions(shadow: str) -> Iterator[Span]:
         if _is_full_name(match[group].split()):
             yield match.span(group)
     for match in _TITLED.finditer(shadow):  # my teacher Mrs Hill
+        if not match[1][0].isupper() and is_word(match[1]):
+            continue
         if _OWNER.search(shadow[max(0, match.start() - 40) : match.start()]):
             yield match.span(1)
     for match in _APPOSED.finditer(shadow):  # my brother, Tom Hill, …
@@ -134,7 +138,7 @@ def _read_name(shadow: str, tokens: list[re.Match[str]], strength: str) -> Span 
     shouting = shadow.isupper()
     fillers = 1 if strength == "self" else _FILLERS
     for index in range(min(len(tokens), fillers + 1)):
-        words = [token.group() for token in _take_joined(shadow, tokens[index : index + 4])]
+        words = [_unmix(token.group()) for token in _take_joined(shadow, tokens[index : index + 4])]
         size = _count_name_words(words, strength, near=index == 0, shouting=shouting)
         if size:
             start, end_of_name = tokens[index].start(), tokens[index + size - 1].end()
@@ -143,8 +147,8 @@ def _read_name(shadow: str, tokens: list[re.Match[str]], strength: str) -> Span 
             ):
                 return None
             return start, end_of_name
-        if words[0][0].isupper() and not shouting:
-            break  # another word with a capital: the sentence goes on about something else
+        if (words[0][0].isupper() and not shouting) or words[0].lower() in _COMPARING:
+            break  # the sentence goes on about something else, or somebody
     return None
 
 
@@ -152,6 +156,11 @@ def _read_next(shadow: str, end: int) -> Span | None:
     """The full name that follows another in a list."""
     match = _NEXT.match(shadow, end)
     return match.span(1) if match and _is_full_name(match.group(1).split()) else None
+
+
+def _unmix(word: str) -> str:
+    """A word as it is usually written: `bRiAn` as `Brian`."""
+    return word.title() if _MIXED_CASE.search(word) else word
 
 
 def _take_joined(shadow: str, tokens: list[re.Match[str]]) -> list[re.Match[str]]:
@@ -180,12 +189,13 @@ def _count_name_words(words: list[str], strength: str, *, near: bool, shouting: 
     if sure:
         if capitals:
             return capitals if len(first) > 1 or capitals > 1 else 0
-        if is_ordinary(first):
+        if is_ordinary(first) and (is_common_word(first.lower()) or not is_given_name(first)):
             return 0
-        return 2 if len(words) > 1 and not is_word(words[1]) else 1
+        return 2 if len(words) > 1 and not _is_frequent(words[1]) else 1
     if capitals == 1 and strength in ("self", "kin"):
         unknown = first.isascii() and first[1:].islower() and len(first) > 3 and not is_word(first)
-        return int(unknown or (is_given_name(first) and not (strength == "kin" and is_ordinary(first))))
+        ordinary = is_ordinary(first) and (strength == "kin" or is_common_word(first.lower()))
+        return int(unknown or (is_given_name(first) and not ordinary))
     if capitals:
         return 0
     return 2 if _is_lower_name(words) else 0
@@ -214,7 +224,13 @@ def _is_lower_name(words: list[str]) -> bool:
         return False
     if not is_given_name(first) or is_ordinary(first):
         return False
-    return not is_word(last) or (is_surname(last) and not is_common_word(last))
+    return not _is_frequent(last)
+
+
+def _is_frequent(word: str) -> bool:
+    """Whether a word in lower case is rather part of the sentence than of a name."""
+    lower = word.lower()
+    return is_common_word(lower) or lower in _JOINING or lower in _PARTICLES
 
 
 def _is_full_name(words: list[str], *, strict: bool = False) -> bool:
@@ -223,28 +239,38 @@ def _is_full_name(words: list[str], *, strict: bool = False) -> bool:
     if not lower or is_given_name(lower[0]):
         return bool(lower)
     if re.search("[а-яё]", lower[0]):
-        return not is_word(lower[0]) and (
-            _RUSSIAN_SURNAME.search(lower[-1]) is not None or not is_word(lower[-1])
-        )
+        known = _RUSSIAN_SURNAME.search(lower[-1]) is not None or is_given_name(lower[-1])
+        return not is_word(lower[0]) and (known or not is_word(lower[-1]))
     if lower[0] in _JOINING:
         return False
+    if is_given_name(lower[-1]) and not is_word(lower[0]):
+        return True  # the family name first
     return not (any if strict else all)(map(is_word, lower))
 
 
 _SURE_GATE = rf"(?:^|\W)(?i:{join_words('named', 'signed')})(?:\W|$)"
-_SELF_GATE = rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s]))"
+_SELF_GATE = (
+    rf"(?:^|\W)(?i:{join_words('selves')}) (?:[{CAPITAL}]\pL{{2}}|\pL{{3,}} \pL{{4,}}(?:$|[^\pL\s])"
+    rf"|(?i:{join_words('given_names')}) \pL{{4}})"
+)
+_TITLED_GATE = rf"(?:^|\W)(?i:{join_words('possessives')}) (?:\pL+ ){{0,2}}{_LOWER_TITLE} \pL{{4}}"
+_CAPITALISED = rf"[{CAPITAL}](?:[\p{{Ll}}'’.\-][\w'’.\-]*)?"
+_PAIR_GATE = rf"{_CAPITALISED} (?:(?i:{join_words('particles')}) )*{_CAPITALISED}"
 _EVERYDAY_GATE = (
-    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})\W"
-    rf"|(?:{_NEAR_BY}|{_REST})(?:\W|$)|(?:here|signing off|out)(?:\W|$)|(?i:{_RELATIVE}), [{CAPITAL}]|{_GREETING} "
+    rf"(?:^|\W)(?i:{join_words('weak', 'sign_offs', 'selves', 'named', 'signed', 'possessives')})"
+    rf"\W+(?:\S+\s+){{0,3}}\W*{_PAIR_GATE}"
+    rf"|{_PAIR_GATE},? (?:{_NEAR_BY}|{_REST})(?:\W|$)|{_PAIR_GATE}\s+(?:here|signing off|out)(?:\W|$)"
+    rf"|(?i:{_RELATIVE}), {_PAIR_GATE}|{_GREETING} [{CAPITAL}]\w+,? {_PAIR_GATE}"
 )
 FINDERS = (
     Finder(
         find_introductions,
-        gate=rf"{_SURE_GATE}|{_SELF_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут|^\s*[A-Z][a-z]{{2,12}} here(?:\W|$)",
+        gate=rf"{_SURE_GATE}|{_SELF_GATE}|{_TITLED_GATE}|меня\s+[А-ЯЁ][а-яё]+ зовут"
+        r"|^\s*[A-Z][a-z]{2,12} here(?:\W|$)",
     ),
     Finder(
         find_introductions,
-        precondition=rf"[{CAPITAL}][\w'’\-]+ (?:\pL{{2,3}} ){{0,2}}[{CAPITAL}][\w'’\-]",
+        precondition=_PAIR_GATE,
         gate=_EVERYDAY_GATE,
     ),
     Finder(

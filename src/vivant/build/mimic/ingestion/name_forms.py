@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from vivant.build.mimic.ingestion.contact_patterns import CJK, EMOJI
 from vivant.build.mimic.ingestion.text_forms import fold_text
-from vivant.build.mimic.ingestion.word_lists import read_words
+from vivant.build.mimic.ingestion.word_lists import read_words, remove_accents
 
 HANDLE = re.compile(r"@?([A-Za-z0-9_]{4,60})")
 AROUND = ".,;:!?…\"'`´’‘“”«»()[]{}<>*~@#&/|\\+=-–—。，、！？：；（）「」『』【】"
@@ -29,10 +29,13 @@ _OFFICE = re.compile(f"(?: |^)(?:{'|'.join(map(re.escape, _OFFICES))})$")
 
 
 def fold_name(name: str) -> str:
-    """A name as it is looked for: folded, in lower case, without @; nothing where it cannot be told from words."""
+    """A name as it is looked for: folded, in lower case, without accents and @.
+
+    Nothing where it cannot be told from words.
+    """
     if handle := HANDLE.fullmatch(name):
         return "" if handle.group(1).isdecimal() else handle.group(1).lower()
-    folded = " ".join(fold_text(name)[0].casefold().split()).lstrip("@").strip()
+    folded = remove_accents(" ".join(fold_text(name)[0].casefold().split())).lstrip("@").strip()
     if folded in _PLACEHOLDERS or len(folded) > _LONGEST_NAME:
         return ""
     folded = " ".join(_ORNAMENT.sub(" ", folded).split())

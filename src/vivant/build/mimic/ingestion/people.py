@@ -3,7 +3,8 @@
 The readers hand over each uploader's and commenter's name. They are kept beside the parts while a crawl is read, and
 gone when the step is finished. A name that no word looks like (two words, a digit, an underscore) is taken out of all
 texts, in any letter case, with the endings that languages hang on it. One plain word may be a word of the language as
-well: it is taken out unless a dictionary has it, or it stands in so many texts that it must be one.
+well. Where the crawl uses it as one, see `find_vocabulary`, it stays; where a dictionary has it, it leaves only where
+somebody is addressed by it.
 
 Finding them costs little: the words of a column are looked up together, and only texts with a name's rarest word in
 them are read one by one. Names in scripts without spaces are looked for by the characters themselves.
@@ -11,6 +12,7 @@ them are read one by one. Names in scripts without spaces are looked for by the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -49,14 +51,14 @@ from vivant.build.mimic.ingestion.text_forms import (
     fold_text,
     squeeze_spaces,
 )
-from vivant.build.mimic.ingestion.word_lists import is_ordinary
+from vivant.build.mimic.ingestion.word_lists import is_ordinary, join_words, remove_accents
 from vivant.core.files import write_atomic
 
 SUFFIX = ".names"
 SAMPLE = 200_000
 """Texts in which words are counted."""
 COMMON = 5
-"""A plain word in so many texts of the sample is a word of the language."""
+"""A plain word in so many texts of the sample, under so many people's videos, is a word of the language."""
 _SHORTEST_WORD = 4
 _NAMES_AT_ONCE, _TEXTS_AT_ONCE = 50_000, 5_000
 
@@ -73,6 +75,9 @@ _RE2_SPLIT = rf"[^\pL\pN_.]+|{_RE2_UNSPACED}+"
 _RE2_ODD = f"{_escape(FOLDABLE.pattern)}|{_escape(SPREAD)}|{_escape('[a-zA-Z][а-я]|[а-я][a-zA-Z]')}"
 """Letters in another form, words spread out, two alphabets in one word."""
 _RE2_RUSSIAN = _escape("[а-ё]$")
+_RE2_ACCENTED = _escape("[à-ɏё]")
+_ADDRESSING = re.compile(rf"(?<!\w)(?:{join_words('addressing')})[ ,]+$", re.IGNORECASE)
+_ADDRESSED = re.compile(r"\s*(?:[^\w\s]|\n|$)")
 
 
 # ── names as the readers hand them over ──
@@ -108,15 +113,55 @@ def read_names(folder: Path) -> pa.Array:
 # ── names in texts ──
 
 
-def split_words(column: pa.Array) -> pa.ListArray:
-    """The words of each text, in lower case."""
-    words = pc.utf8_split_whitespace(pc.utf8_lower(column))
-    return pa.ListArray.from_arrays(words.offsets, pc.utf8_trim(words.values, AROUND))
-
-
 def is_plain(names: pa.Array) -> pa.Array:
     """Which names could be words."""
     return pc.utf8_is_alpha(names)
+
+
+def find_vocabulary(names: pa.Array, batches: Iterable[pa.RecordBatch]) -> frozenset[str]:
+    """The plain names that are words of a crawl: in several different texts under several people's videos.
+
+    Somebody's name stands under the own videos, however many they are; a word stands everywhere. The result does not
+    depend on the order of texts.
+
+    Args:
+        names: Folded names.
+        batches: Texts, and who put up the video of each.
+    """
+    plain = names.filter(is_plain(names))
+    unspaced = pc.match_substring_regex(plain, _RE2_UNSPACED)
+    spaced = HashSet(hash_strings(to_series(plain.filter(pc.invert(unspaced)))))
+    inside = SubstringIndex(to_series(plain.filter(unspaced)))
+    found = []
+    for batch in batches:
+        lower = pc.utf8_lower(batch.column(0))
+        lists = pc.utf8_split_whitespace(lower)
+        words = to_series(_simplify(pc.utf8_trim(lists.flatten(), AROUND)))
+        known = spaced.contains(hash_strings(words))
+        rows = [pc.list_parent_indices(lists).to_numpy()[known]]
+        named = [words.filter(pl.Series(known))]
+        asian = to_series(lower).str.contains(_RE2_UNSPACED).arg_true().to_numpy()
+        for start in range(0, len(asian), _TEXTS_AT_ONCE):
+            some = asian[start : start + _TEXTS_AT_ONCE]
+            sets = inside.find(lower.take(pa.array(some)).to_pylist())
+            rows.append(np.repeat(some, list(map(len, sets))))
+            named.append(pl.Series([name for names in sets for name in names], dtype=pl.String))
+        row = np.concatenate(rows)
+        texts, owners = (hash_strings(to_series(batch.column(index)))[row] for index in (0, 1))
+        found.append(pl.DataFrame({"word": pl.concat(named), "text": texts, "owner": owners}).unique())
+    if not found:
+        return frozenset()
+    counts = pl.concat(found).group_by("word").agg(pl.all().n_unique())
+    return frozenset(counts.filter(pl.min_horizontal("text", "owner") >= COMMON)["word"])
+
+
+def _simplify(words: pa.Array) -> pa.Array:
+    """Words without accents."""
+    accented = pc.match_substring_regex(words, _RE2_ACCENTED)
+    if not pc.any(accented).as_py():
+        return words
+    plain = [remove_accents(word) for word in words.filter(accented).to_pylist()]
+    return pc.replace_with_mask(words, accented, pa.array(plain, words.type))
 
 
 class NameBook:
@@ -177,41 +222,46 @@ class NameBook:
 
     def _find_rows(self, column: pa.Array) -> NDArray[np.intp]:
         """Where a name may stand, in the order of the column."""
-        hits = np.zeros(len(column), np.bool_)
-        hits[self._match_words(split_words(column))] = True
-        hits |= _to_mask(pc.match_substring_regex(column, _RE2_ODD))
+        texts = to_series(column)
+        hits = texts.str.contains(_RE2_ODD).to_numpy(writable=True)
+        hits[self._match_words(pc.utf8_split_whitespace(pc.utf8_lower(column)))] = True
+        unspaced = texts.str.contains(_RE2_UNSPACED).arg_true().to_numpy()
+        if not len(unspaced):
+            return np.flatnonzero(hits)
         # Where people write no spaces, names of other scripts stand inside the text.
-        rows = np.flatnonzero(_to_mask(pc.match_substring_regex(column, _RE2_ADJACENT)))
+        rows = unspaced[texts.gather(unspaced).str.contains(_RE2_ADJACENT).to_numpy()]
         pieces = pc.split_pattern_regex(pc.utf8_lower(column.take(pa.array(rows))), _RE2_SPLIT)
         hits[rows[self._match_words(pieces)]] = True
-        rows = np.flatnonzero(_to_mask(pc.match_substring_regex(column, _RE2_UNSPACED)) & ~hits)
+        rows = unspaced[~hits[unspaced]]
         for start in range(0, len(rows), _TEXTS_AT_ONCE):
             some = rows[start : start + _TEXTS_AT_ONCE]
-            texts = pc.utf8_lower(column.take(pa.array(some))).to_pylist()
-            hits[some] = list(map(bool, self._unspaced.find(texts)))
+            lower = pc.utf8_lower(column.take(pa.array(some))).to_pylist()
+            hits[some] = list(map(bool, self._unspaced.find(lower)))
         return np.flatnonzero(hits)
 
     def _match_words(self, lists: pa.ListArray) -> NDArray[np.int64]:
-        """The rows in which a word is a name's, with or without an ending."""
-        flat = lists.flatten()
-        rows: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy()
-        known = self._keys.contains(to_series(flat))
-        ends = _to_mask(pc.or_(pc.ends_with(flat, "s"), pc.ends_with(flat, "’")))
-        ended = pc.utf8_rtrim(pc.utf8_rtrim(flat.filter(pa.array(ends)), "s"), "'’`´")
+        """The rows in which a word is a name's, with or without an ending; each different word is looked up once."""
+        encoded = lists.flatten().dictionary_encode()
+        words = _simplify(pc.utf8_trim(encoded.dictionary, AROUND))
+        known = self._keys.contains(to_series(words))
+        ends = _to_mask(pc.or_(pc.ends_with(words, "s"), pc.ends_with(words, "’")))
+        ended = pc.utf8_rtrim(pc.utf8_rtrim(words.filter(pa.array(ends)), "s"), "'’`´")
         known[ends] |= self._keys.contains(to_series(ended))
         if len(self._stems.hashes):
-            russian = np.flatnonzero(_to_mask(pc.match_substring_regex(flat, _RE2_RUSSIAN)))
-            words = to_series(flat.take(pa.array(russian)))
+            russian = np.flatnonzero(_to_mask(pc.match_substring_regex(words, _RE2_RUSSIAN)))
+            series = to_series(words.take(pa.array(russian)))
             for ending in ("", *RUSSIAN_ENDINGS):
-                ends = words.str.ends_with(ending).to_numpy()
-                stems = words.filter(pl.Series(ends)).str.strip_suffix(ending)
+                ends = series.str.ends_with(ending).to_numpy()
+                stems = series.filter(pl.Series(ends)).str.strip_suffix(ending)
                 known[russian[ends]] |= self._stems.contains(hash_strings(stems))
-        return rows[known]
+        rows: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy()
+        return rows[known[encoded.indices.to_numpy()]]
 
     def _clean_texts(self, texts: Sequence[str]) -> list[str]:
-        folded = [_fold_lower(text) for text in texts]
-        spread = [collapse_spread(lower) for lower, _ in folded]
-        spans = self._find_spans([lower for lower, _ in folded])
+        folded = [fold_text(text) for text in texts]
+        shadows = [shadow for shadow, _ in folded]
+        spread = [collapse_spread(shadow) for shadow in shadows]
+        spans = self._find_spans(shadows)
         more = iter(self._find_spans([collapsed[0] for collapsed in spread if collapsed]))
         cleaned = []
         for text, (_, places), found, collapsed in zip(texts, folded, spans, spread, strict=True):
@@ -221,20 +271,30 @@ class NameBook:
             cleaned.append(squeeze_spaces(cut_spans(text, found, places)) if found else text)
         return cleaned
 
-    def _find_spans(self, lowers: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+    def _find_spans(self, shadows: Sequence[str]) -> list[list[tuple[int, int, str]]]:
+        lowers = list(map(_lower, shadows))
         forms = [list_forms(lower) for lower in lowers]
-        names = {
-            form: {name for name in names if name != form or not (form.isalpha() and is_ordinary(form))}
-            for form, names in self._keys.find(set().union(*forms)).items()
-        }
+        names = self._keys.find(set().union(*forms))
         return [
             [
                 (start, end, "")
                 for name in inside.union(*(names[form] for form in words & names.keys()))
                 for start, end in find_name(name, lower)
+                if not (name.isalpha() and is_ordinary(name)) or _is_addressed(shadow, start, end)
             ]
-            for lower, words, inside in zip(lowers, forms, self._unspaced.find(lowers), strict=True)
+            for shadow, lower, words, inside in zip(
+                shadows, lowers, forms, self._unspaced.find(lowers), strict=True
+            )
         ]
+
+
+def _is_addressed(shadow: str, start: int, end: int) -> bool:
+    """Whether a word of the language is somebody's name here: `Thanks Sunshine!`"""
+    return (
+        shadow[start].isupper()
+        and _ADDRESSING.search(shadow[max(0, start - 24) : start]) is not None
+        and _ADDRESSED.match(shadow, end) is not None
+    )
 
 
 def _to_mask(column: pa.Array) -> NDArray[np.bool_]:
@@ -242,10 +302,9 @@ def _to_mask(column: pa.Array) -> NDArray[np.bool_]:
     return mask
 
 
-def _fold_lower(text: str) -> tuple[str, list[int] | None]:
-    """A text's shadow in lower case, and the place of each character."""
-    shadow, places = fold_text(text)
+def _lower(shadow: str) -> str:
+    """A folded text in lower case without accents, each character in its place."""
     lower = shadow.lower()
     if len(lower) != len(shadow):
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in shadow)
-    return lower, places
+    return remove_accents(lower)

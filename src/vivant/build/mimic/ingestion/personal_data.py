@@ -34,20 +34,23 @@ from vivant.build.mimic.ingestion.text_forms import (
     SPREAD,
     collapse_spread,
 )
-from vivant.build.mimic.ingestion.word_lists import is_word, join_words
+from vivant.build.mimic.ingestion.word_lists import is_word, join_alternatives, join_words
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MENTIONS = re.compile(
-    rf"(?<![A-Za-z0-9_@])(?!(?<=[時分日曜点點])@[{CJK}])@+[\[(\"'«“]?"
-    rf"(?!(?:{join_words('everybody')})(?![{LETTERS}])|(?:早上|上午|中午|下午|晚上|午前|午後|오전|오후)?\d{{1,2}}(?:時|点|點|시|[ap]m|:\d\d))"
+    rf"@(?:(?<![A-Za-z0-9_@]@)(?!(?<=[時分日曜点點]@)[{CJK}])@*[\[(\"'«“]?"
+    rf"(?!(?i:{join_words('everybody')})(?![{LETTERS}])|(?:早上|上午|中午|下午|晚上|午前|午後|오전|오후)?\d{{1,2}}(?:時|点|點|시|[apAP][mM]|:\d\d))"
     r"(?=[_.·\-]*[^\W_])[\w.·\-]*\w"
-    rf"|(?<![{LETTERS}@\-])(?<![^{CJK}]:)@[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}})"
-    rf"|[\[(<]\s*(?:at|@)\s*[\])>]\s*(?P<bracketed>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
-    rf"|(?<![\w@.])(?P<reversed>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])",
-    re.IGNORECASE,
+    rf"|(?<![{LETTERS}@\-]@)(?<![^{CJK}]:@)[{EMOJI}\s/:]{{1,3}}(?P<apart>(?!\d)[{LETTERS}][{LETTERS}.\-]{{2,30}}))"
 )
+"""Begins with the sign itself, which makes the search quick."""
+_BRACKETED_MENTIONS = re.compile(
+    rf"[\[(<]\s*(?:[aA][tT]|@)\s*[\])>]\s*(?P<apart>[{LETTERS}][{LETTERS}.\-]{{3,30}})"
+)
+_REVERSED_MENTIONS = re.compile(rf"(?<![\w@.\-])(?P<apart>[{LETTERS}][{LETTERS}.\-]{{3,30}})@(?![\w@\-])")
+_LAST_AT = re.compile(r"@(?![\w@\-])")
 _AT_APART = r"@[^\w\-]|@$|[\[(<] ?(?i:at) ?[\])>]"
 """Mentions that only a closer look finds: the others need no more than the sign."""
 _JOINED_GATES = 6
@@ -129,8 +132,8 @@ def find_suspects(column: pa.Array) -> tuple[pa.Array, pa.Array, Chosen]:
     import polars as pl
 
     texts = _fold_signs(pl.Series(pl.from_arrow(column)).cast(pl.String))
-    needles = list(_list_needles())
-    suspect = texts.str.contains_any(needles, ascii_case_insensitive=True).to_numpy(writable=True)
+    # One expression is quicker than `contains_any`.
+    suspect = texts.str.contains(f"(?i:{join_alternatives(_list_needles())})").to_numpy(writable=True)
     matched = list(_match_gates(texts))
     for _, rows in matched:
         suspect[rows] = True
@@ -154,12 +157,16 @@ def _fold_signs(texts: pl.Series) -> pl.Series:
 
 def find_mentions(shadow: str) -> Iterator[Span]:
     """Mentions by @, in a folded text."""
-    if "@" not in shadow and "at" not in shadow.lower():
-        return
-    for match in _MENTIONS.finditer(shadow):
-        apart = match["apart"] or match["bracketed"] or match["reversed"]
-        if apart is None or looks_telling(apart) or (apart.isascii() and not is_word(apart)):
-            yield match.span()
+    patterns = [_BRACKETED_MENTIONS]
+    if "@" in shadow:
+        patterns.append(_MENTIONS)
+        if _LAST_AT.search(shadow):
+            patterns.append(_REVERSED_MENTIONS)
+    for pattern in patterns:
+        for match in pattern.finditer(shadow):
+            apart = match["apart"]
+            if apart is None or looks_telling(apart) or (apart.isascii() and not is_word(apart)):
+                yield match.span()
 
 
 def find_contacts(shadows: Sequence[str], chosen: Chosen | None = None) -> Iterator[list[Span]]:

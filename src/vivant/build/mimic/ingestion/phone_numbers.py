@@ -90,11 +90,11 @@ _TO_DIGITS = str.maketrans("〇零○一二三四五六七八九幺", "000123456
 def _find_digits(shadow: str) -> Iterator[Span]:
     for match in _DIGITS.finditer(shadow):
         written = match.group()
-        if _COUNTED.match(shadow, match.end()) or _CODE.search(
-            shadow[max(0, match.start() - 12) : match.start()]
-        ):
-            continue
         asked = _is_asked(shadow, match.start(), match.end())
+        if _CODE.search(shadow[max(0, match.start() - 12) : match.start()]):
+            continue
+        if _COUNTED.match(shadow, match.end()) and not (asked and _is_known(re.sub(r"\D", "", written))):
+            continue
         if is_phone_number(written, asked=asked):
             yield match.span()
             continue
@@ -175,7 +175,7 @@ def is_phone_number(written: str, *, asked: bool = False) -> bool:
         return True
     if not 9 <= len(digits) <= 13:
         return False
-    if any(_judge(digits, region) for region in _REGIONS):
+    if _is_known(digits):
         return True
     if len(groups) == len(digits) and _judge(f"+{digits}", "US"):  # digits apart, with the code of a country
         return True
@@ -229,6 +229,11 @@ def _has_check_digit(digits: str) -> bool:
         return False
     doubled = [int(digit) * (1 + index % 2) for index, digit in enumerate(reversed(digits))]
     return sum(number - 9 if number > 9 else number for number in doubled) % 10 == 0
+
+
+def _is_known(digits: str) -> bool:
+    """Whether digits are a number where people write no leading zero or plus."""
+    return any(_judge(digits, region) for region in _REGIONS)
 
 
 _library: list[Callable[[str, str], bool]] = []

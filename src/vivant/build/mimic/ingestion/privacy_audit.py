@@ -37,7 +37,7 @@ _HARMLESS = {
         "собака",
     ),
     *("https", "http", "href", "example", "hier"),
-    *("name", "llamo", "меня", "зовут", "passport", "number", "date", "birth"),
+    *("name", "llamo", "меня", "зовут", "passport", "number", "date", "birth", "heisse", "coach"),
 }
 """Words of the forms that say nothing of a person."""
 
@@ -88,10 +88,10 @@ def audit_privacy(settings: IngestSettings, published: Iterable[str] = ()) -> Pr
     examples: list[str] = []
     kept = [kind for kind in planted.planted if _is_kept(kind, settings)]
     rows = [row for row in _iter_planted(planted) if row[0] not in kept]
-    for (kind, language, value, _), after in zip(
+    for (kind, language, value, text), after in zip(
         rows, anonymiser.texts([row[3] for row in rows]).to_pylist(), strict=True
     ):
-        masked = _is_masked(value, after)
+        masked = is_masked(value, after, text)
         counts[kind] += 1
         spoken[language] += 1
         gone[kind] += masked
@@ -143,15 +143,25 @@ def _iter_clean(planted: PlantedSet) -> Iterator[str]:
             yield from texts
 
 
-def _is_masked(value: str, after: str) -> bool:
-    """Whether what makes a value personal is gone; words such as `example` and `Discord` may stay."""
-    rest = fold_text(clean_text(after))[0].casefold()
-    chunks = _CHUNK.findall(fold_text(clean_text(value))[0].casefold())
+def is_masked(value: str, after: str, text: str = "") -> bool:
+    """Whether what makes a value personal is gone; words such as `example` and `Discord` may stay.
+
+    Args:
+        value: What was planted.
+        after: The text with what was found taken out.
+        text: The text before. What it holds beside the value may stay as well.
+    """
+    rest, outside = (_simplify(part) for part in (after, text.replace(value, " ", 1)))
+    chunks = _CHUNK.findall(_simplify(value))
     telling = [chunk for chunk in chunks if chunk not in _HARMLESS]
     if not telling:  # digits in small groups
         digits = re.sub(r"\D", "", fold_text(value)[0])
         return not digits or digits not in re.sub(r"\D", "", rest)
-    return not any(chunk in rest for chunk in telling)
+    return not any(rest.count(chunk) > outside.count(chunk) for chunk in telling)
+
+
+def _simplify(text: str) -> str:
+    return fold_text(clean_text(text))[0].casefold()
 
 
 def _count_holding(texts: list[str], anonymiser: Anonymiser) -> int:

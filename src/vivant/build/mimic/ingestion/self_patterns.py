@@ -10,7 +10,7 @@ from vivant.build.mimic.ingestion.contact_patterns import (
     OTHER_LETTER,
     make_finder,
 )
-from vivant.build.mimic.ingestion.word_lists import join_words
+from vivant.build.mimic.ingestion.word_lists import is_word, join_words
 
 _MONTH = rf"(?:{join_words('months')})[a-zäа-я]*\.?"
 _OF = r"(?:of|de|del)?\s*"
@@ -36,8 +36,9 @@ _BIRTH = (
     r"|誕生日は?|生年月日は?|생년월일은?|생일은?)"
 )
 _NEAR_BIRTH = (
-    r"born|d\.?o\.?b|birth|b-?day|gebor|geb\.|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo|родил|рожд|днюха|д\.р|др[ :.]"
-    r"|г\. ?р|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생[^각겼]|생$|[日号]生|\d\s?生|生的|태어"
+    r"born|d\.?o\.?b|birth|b-?day|gebor|geb[. ]|geburt|nac[ií]|nacid|f\. ?nac|cumple|cumplo"
+    r"|родил|рожд|днюха|д\.р|др[ :.]|г\. ?р"
+    r"|生日|出生|生于|誕生日|生年月日|生まれ|생년월일|생일|출생|생[^각겼]|생$|[日号]生|\d\s?生|生的|태어"
 )
 _BORN = re.compile(_NEAR_BIRTH, re.IGNORECASE)
 
@@ -62,8 +63,8 @@ _SCHOOL_EN = (
 )
 _AT_SCHOOL_EN = (
     r"(?:go to|goes to|going to|attend|attending|study at|studying at|student at"
-    r"|grader? at|"
-    r"freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
+    r"|grader? at|my school is|my school:|school is called"
+    r"|freshman at|sophomore at|junior at|senior at|kid at|enrolled at|am at|i'm at|class at)"
 )
 _CHILD_SCHOOL_EN = (
     r"(?:junior high|high school|middle school|elementary|primary|grammar|secondary|prep|academy|high)"
@@ -90,13 +91,19 @@ FINDERS = (
     make_finder(
         rf"{_AT_SCHOOL_EN}\s+(?:the\s+)?{_NAMES}{_SCHOOL_EN}(?!\w)"
         rf"|{_AT_SCHOOL_EN}\s+(?:the\s+)?(?:[a-z][\w'’\-]+\s+){{1,3}}(?:junior high|high school|middle school"
-        rf"|elementary)(?!\w)",
+        rf"|elementary)(?!\w)"
+        rf"|{_AT_SCHOOL_EN}\s+(?P<unknown>[a-z]{{4,}}) (?:high|prep|academy|middle)(?!\w)",
         lambda match: (
-            not re.search(
-                r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her)\s", match.group(), re.I
+            not (match["unknown"] and is_word(match["unknown"]))
+            and not re.search(
+                r"\s(?:a|an|my|this|that|the same|your|any|public|private|our|his|her|local)\s"
+                r"|\sthe\s+(?:junior|senior|high|middle|elementary|primary|secondary)",
+                match.group(),
+                re.I,
             )
         ),
-        gate=rf"[{CAPITAL}]\S*\s+(?i:{_SCHOOL_EN})(?:\W|$)|(?i:junior high|high school|middle school|elementary)",
+        gate=rf"(?:[{CAPITAL}]\S*|(?i:{_AT_SCHOOL_EN}) \pL+)\s+(?i:{_SCHOOL_EN})(?:\W|$)"
+        r"|(?i:junior high|high school|middle school|elementary)",
     ),
     make_finder(
         rf"{_NAMES}{_CHILD_SCHOOL_EN}(?: school)?(?!\w)"
@@ -105,8 +112,8 @@ FINDERS = (
         gate=rf"[{CAPITAL}][\w.'’\-]+\s+(?i:{_CHILD_SCHOOL_EN})(?:\W|$)|(?i:grade|year|yr|class|form|kindergarten)\s?(?:\w+\s)?at\s+[{CAPITAL}]",
     ),
     make_finder(
-        rf"(?:gehe (?:aufs?|in|zur?)|bin (?:schüler(?:in)?|in der \w+ klasse) (?:am?|an der|auf|der|des|vom))\s+"
-        rf"(?:das\s|die\s|den\s|dem\s)?\s*(?:(?-i:[{CAPITAL}])[\w\-]+[\s\-]*){{0,3}}[\w\-]*(?:gymnasium|schule)\b[\w\-]*",
+        rf"(?:gehe (?:aufs?|in|zur?)|bin (?:schüler(?:in)?|in der \w+(?: klasse)?) (?:am?|an der|auf|der|des|vom))\s+"
+        rf"(?:das\s|die\s|den\s|dem\s)?\s*(?:(?-i:[{CAPITAL}])[\w\-]+[\s\-]*){{0,3}}[\w\-]*(?:gymnasium|schule)\b[\w\-]*(?:\s(?-i:[{CAPITAL}])[\w\-]+)?",
         gate=r"(?i:gymnasium|schule)",
     ),
     make_finder(

@@ -129,9 +129,10 @@ _NAMING = r"(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер
 _NAMED = re.compile(rf"(?<![a-z]){_NAMING}(?![a-z])", re.IGNORECASE)
 _POINTING = r"(?:as|como|soy|als|unter|under|called|как|под)"
 _POINTED = re.compile(rf"(?<![a-z]){_POINTING}(?![a-z])", re.IGNORECASE)
-_GAME_TAG = re.compile(r"\s?#\w{3,5}(?!\w)")
+_GAME_TAG = re.compile(r"\s?#\s?\w{3,5}(?!\w)")
 _HANDLE = re.compile(HANDLE)
 _SPACED = re.compile(rf"(?:[a-z0-9_.] ){{3,}}[a-z0-9_](?!{SIGN})", re.IGNORECASE)
+_POINTED_AT = re.compile(rf"[^.!?:\n]{{0,40}}?(?<!\w){_POINTING}\s+(?P<handle>{HANDLE})", re.IGNORECASE)
 _FIGURES = re.compile(r"\d{5,12}(?!\d)")
 _MORE = re.compile(rf"\s*(?:{join_words('joining_handles')})\s*", re.IGNORECASE)
 _ENDS = re.compile(
@@ -144,6 +145,9 @@ _BEFORE = re.compile(
     rf"(?P<link>\s*(?:\(|\[|@|-|/|\||~|=|:)\s*(?:(?:{join_words('own_words')})\s+)?|\s+(?:{join_words('handle_links')})\s+"
     r"|\s*(?:是我的?|は私の|は|が|라는|이|가)\s*|\s+)$",
     re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"(?<!\w)(?:follow|add|find|dm|sigan a|sigue a|folgt|подпишись на|подписывайтесь на)\s+$", re.IGNORECASE
 )
 _NOT_HANDLES = frozenset(read_words("not_handles"))
 
@@ -178,6 +182,10 @@ def _find_behind(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
         service = "named"
     elif service in _EVERYDAY and (own or _POINTED.search(glue.group())):
         service = "pointed"
+    pointed = _POINTED_AT.match(shadow, match.end())
+    if pointed and judge_shape(pointed["handle"]) >= (Shape.COINED if service in _LOOSE else Shape.UNKNOWN):
+        yield match.start(), pointed.end()  # on facebook you find me as name
+        return
     place, found = glue.end(), -1
     while True:
         end = _read_handle(shadow, place, service, strong, aside is not None)
@@ -247,7 +255,14 @@ def _find_before(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
     start, end = (offset + place for place in found.span("handle"))
     linked = bool(found["link"].strip()) and service not in _LOOSE and end - start > 4
     foreign = found["handle"].isascii() and OTHER_SCRIPT.search(shadow) is not None
-    needed = Shape.UNKNOWN if linked and foreign else Shape.COINED if linked or foreign else Shape.TELLING
+    asked = _ASKING.search(shadow, max(0, start - 16), start) is not None
+    needed = (
+        Shape.UNKNOWN
+        if linked and (foreign or asked)
+        else Shape.COINED
+        if linked or foreign
+        else Shape.TELLING
+    )
     if judge_shape(found["handle"]) >= needed and shadow[start - 1 : start] != "#":
         yield start, end
 
@@ -258,7 +273,7 @@ def _select(*names: str, script: str) -> str:
 
 
 _ASIAN = _select("services", "games", script=f"[{CJK}{_HANGUL}]")
-_RUSSIAN = _select("services", "games", script="[а-яё]")
+_RUSSIAN = _select("services", "games", script="[а-яё\u0600-\u06ff]")
 _ALONE = rf"(?:^|[^{LETTERS}])"
 _APART = rf"(?:$|[^{LETTERS}])"
 _USUAL = join_words("everyday")

@@ -35,7 +35,8 @@ FOLDABLE = re.compile(
 _DASHES = "‐‑‒–—―−"
 FOLDED_SIGNS = {
     **{chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F) if not chr(code).isalnum()},
-    **dict.fromkeys("。｡", "."),
+    **{chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFE54, 0xFE67)},
+    **dict.fromkeys("。｡․﹒", "."),
     **dict.fromkeys(_DASHES, "-"),
     **dict.fromkeys("\ufe0e\ufe0f", ""),
     "\u3000": " ",

@@ -25,15 +25,13 @@ _SHORT_WORDS = frozenset(read_words("word_endings"))
 _MAIL_WORDS = read_words("mail_words")
 _REST = r"[!-~\u00a1-\u04ff]"
 """What may go on in an address: no letter of scripts without spaces, whose text follows at once."""
-_LOCAL = r"[\w.+\-]+"
+_LOCAL = r"(?<![\w.+\-])[\w.+\-]+"
 _OPEN, _CLOSE = r"[\[({<*_\-/|«\"']", r"[\])}>*_\-/|»\"']"
 _CLOSING = dict(zip("[({<«", "])}>»", strict=True))
 _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}\s)\s*"
 
 
-_AT_THIS_POINT = re.compile(
-    rf"\s(?:point|period|punto|punkt|ponto)\s+(?:{join_words('word_endings')})$", re.IGNORECASE
-)
+_AT_THIS_POINT = re.compile(rf"\s(?:point|period)\s+(?:{join_words('word_endings')})$", re.IGNORECASE)
 _PAGE = re.compile(rf"/[{ASCII}+@~]")
 _UNSPACED = re.compile(rf"^.*[{CJK}](?=[{ASCII}])")
 """Words of a script without spaces, before an address that follows at once."""
@@ -62,6 +60,8 @@ def _is_address(match: re.Match[str]) -> bool:
     path = path if path and len(path) > 2 else ""
     if ending.startswith("xn--") or (path and _PAGE.match(path) and len(ending) <= 10 and ending.isascii()):
         return True
+    if not match["ending"].islower() and ending.isascii() and not name.isascii():
+        return False  # the full stop of a script without spaces, and an abbreviation
     if ending in sure:
         if ending in _FILES | _SHORT_WORDS and not path and len(labels) == 1:
             return all(map(str.isalpha, name.split("-"))) and not all(map(is_word, name.split("-")))
@@ -78,8 +78,15 @@ def _is_spoken_address(match: re.Match[str]) -> bool:
     ending, name = match["ending"].lower(), match["name"].lower()
     if ending in _SURE_ENDINGS:
         return name not in ("the", "a", "an", "el", "la", "der", "die", "das")
-    listed = ending in _load_endings()[0] | _load_endings()[1]
-    return listed and len(name) >= 4 and name.isascii() and not is_word(name)
+    if not _is_ending(ending):
+        return False
+    return match["path"] is not None or (len(name) >= 4 and name.isascii() and not is_word(name))
+
+
+def _is_ending(ending: str) -> bool:
+    """Whether addresses end so."""
+    sure, words = _load_endings()
+    return ending in sure or ending in words
 
 
 def _is_email(match: re.Match[str]) -> bool:
@@ -114,12 +121,12 @@ def _names_mailbox(match: re.Match[str]) -> bool:
 
 
 def _has_path(match: re.Match[str]) -> bool:
-    return match["ending"].lower() in _load_endings()[0] | _load_endings()[1]
+    return _is_ending(match["ending"].lower())
 
 
 _MAILS = (
     make_finder(
-        r"(?:mailto:)?[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
+        r"(?:mailto:)?(?<![\w.+%\-])[\w.+%\-]+(?::[^\s@]+)?@[\w\-]+(?:\.[\w\-]+)*",
         _is_email,
         gate=r"[\w+%\-.]@[\w\-]|:\S+@\w",
         common=True,
@@ -139,11 +146,6 @@ _MAILS = (
     ),
     make_finder(r"[\w.+\-]+%40[\w.\-]+", needles="%40"),
     make_finder(
-        rf"{_LOCAL}\s+(?-i:AT)\s+[\w\-]+(?:\.[\w\-]+)*\.(?-i:{_ENDINGS})(?![{ASCII}])"
-        rf"|[a-z0-9.+]{{3,}}(?-i:AT)(?:{_PROVIDERS})(?:\.|(?-i:DOT|dot))(?:{_ENDINGS})(?![{ASCII}])",
-        gate=r"AT[a-z]|\sAT\s",
-    ),
-    make_finder(
         rf"{_LOCAL}\s*(?P<open>{_OPEN})+\s*(?P<at>{_AT}|@|a|ⓐ)\s*(?P<close>{_CLOSE})+\s*[\w\-]+?(?:{_BRACKETED_DOT}[\w\-]+)+"
         rf"|{_LOCAL}\s*[\[({{<]\s*(?:{_AT}|@|a)\s*[\])}}>]\s*(?:{_PROVIDERS})(?!\w)",
         _has_brackets,
@@ -156,9 +158,13 @@ _MAILS = (
         gate=rf"\s(?i:{_DOT}\s+(?:{_ENDINGS}))(?:$|[^{ASCII}])",
     ),
     make_finder(
-        rf"[\w.+\-]{{3,}}\s*(?:{_AT_WORDS}|-at-|[★☆◎●■□◆◇▲△])\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{_DOT})\s*"
+        rf"(?<![\w.])[\w\-]+[._][\w.\-]+\s+{_AT}\s+[\w\-]+(?:\s+{_DOT}\s+[\w\-]+)+",
+        gate=rf"\w[._]\w\S*\s+(?i:{_AT})\s+[\w\-]+\s+(?i:{_DOT})\s",
+    ),
+    make_finder(
+        rf"[\w.+\-]{{3,}}?\s*(?:{_AT_WORDS}|-at-|[★☆◎●■□◆◇▲△]|(?-i:\sAT\s|AT(?=[a-z])))\s*[\w\-]+?\s*(?:\.[\w\-]+)*?(?:\.|\s*{_DOT})\s*"
         rf"(?:{_ENDINGS})(?![{ASCII}])|{_LOCAL}\s*(?:{_AT_WORDS})\s*[\w\-]+(?:\.[\w\-]+)+",
-        gate=rf"(?:(?i:{_AT_WORDS}|-at-)|[★☆◎●■□◆◇▲△])\s*[\w\-]+(?:\.\pL|\s*(?i:{_DOT}))",
+        gate=rf"(?:(?i:{_AT_WORDS}|-at-)|[★☆◎●■□◆◇▲△]|\sAT\s|AT)\s*[\w\-]+(?:\.\pL|\s*(?i:{_DOT}))",
     ),
     make_finder(
         rf"[\w.+\-]{{3,}}[#*][\w\-]+(?:\.[\w\-]+)*?\.(?:{_ENDINGS})(?![{ASCII}])",
@@ -177,6 +183,12 @@ _MAILS = (
         gate=rf"\w\s*(?i:{_AT})\s*(?i:{_PROVIDERS})",
     ),
     make_finder(
+        rf"(?:{'|'.join(_MAIL_WORDS)})(?:\s+(?:me|is|ist|es|address|adresse))*\s*[:=]?\s*"
+        rf"(?P<box>[{LETTERS}.\-]{{3,}})(?P<sign>)(?: ?\d+)?\s+{_AT}\s+[{LETTERS}\-]{{3,}}(?:\.[{LETTERS}]+)*",
+        _names_mailbox,
+        gate=rf"(?i:{'|'.join(_MAIL_WORDS)}).*\s(?i:{_AT})\s",
+    ),
+    make_finder(
         rf"(?:e-?mail|{'|'.join(_MAIL_WORDS)})(?:\s+(?:me|is|ist|es|address|adresse))*\s*[:=是は]?\s*"
         rf"(?=[{LETTERS}.\-]*\d|[{LETTERS}\-]*[a-z][._][a-z])[a-z0-9][{LETTERS}.\-]{{3,}}[a-z0-9]",
         needles=_MAIL_WORDS,
@@ -185,21 +197,16 @@ _MAILS = (
 _WITH_PATH = "gg|me|ly|com|be|to|tv|ee|co|io|app|gl|cc|link|page"
 _LINKS = (
     make_finder(
-        r"(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
+        r"(?-i:(?=[hfitmwsdcHFITMWSDC]))(?:h\s?(?:t\s?t|x\s?x|\*\*)\s?p\s?s?|ftp|ipfs|ipns|tg|magnet|wss?|steam|discord)\s?(?::|\[:\])\s?/\s?/\s?"
         rf"(?:{_REST}+|\S+)"
         r"|(?:tel|sms|skype|callto):\+?[\w\-]+",
         needles=(":/", ": /", "[:]", "tel:", "sms:", "skype:", "callto:"),
     ),
-    make_finder(
-        rf"https?(?:\s?[:;]?\s?/{{1,2}}|\s*:\s?|\s+)\s?(?:www\s?\.?\s?)?[{LETTERS}\-]+(?:\s?\.\s?[{LETTERS}\-]+)+"
-        rf"(?:/{_REST}*)?",
-        needles="http",
-    ),
-    make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]){_REST}+", needles="www."),
+    make_finder(rf"(?<![A-Za-z0-9])www\.(?=[{LETTERS}\-]+\.[{LETTERS}]|[a-z]{{4}}){_REST}+", needles="www."),
     make_finder(
         r"(?<![A-Za-z0-9_.@\-])(?P<name>[\w\-]{2,}(?:\.[\w\-]+)*|[a-z]\.[\w\-]{2,}(?=\.[a-z]{2,10}/)|[a-z])\."
         rf"(?P<ending>xn--[a-z0-9]+|[a-z]{{2,18}}(?![{LETTERS}\-])|[^\W\d_]{{2,18}})(?![A-Za-z0-9_\-])"
-        rf"(?P<path>[:/?]{_REST}*)?",
+        rf"(?P<path>[:/?]{_REST}*)?(?:\s(?:slash|barra|слэш|слеш)\s\S+)?",
         _is_address,
         gate=r"\w\.\pL\pL",
         common=True,
@@ -215,7 +222,7 @@ _LINKS = (
     ),
     make_finder(
         rf"(?<![{LETTERS}\-])(?:www\s*(?:{_DOT}|\s)\s*)?(?P<name>[{LETTERS}\-]+?)(?:\s+{_DOT}\s+|\s?(?:点|點|점|쩜|닷|ドット|どっと)\s?)"
-        r"(?P<ending>[^\W\d_]{2,10}?|컴|넷)(?![A-Za-z0-9_\u00c0-\u04ff])(?:\s*(?:/|slash)\s*\S+)?",
+        r"(?P<ending>[^\W\d_]{2,10}?|컴|넷)(?![A-Za-z0-9_\u00c0-\u04ff])(?P<path>\s*(?:/|slash)\s*\S+)?",
         _is_spoken_address,
         gate=rf"\w(?i:\s{_DOT}\s|\s?(?:点|點|점|쩜|닷|ドット|どっと)\s?)(?:\pL\pL|컴|넷)",
     ),
@@ -231,7 +238,7 @@ _LINKS = (
     make_finder(
         rf"(?<!\w)(?P<name>[\w\-]{{4,}})(?: \. ?|\. | , )(?P<ending>com|net|org|ru)(?![{ASCII}]|\.\w)(?:/{_REST}*)?"
         r"|(?<![\w.])(?P<unknown>[a-z0-9\-]{4,}) \. ?(?:com? \. ?)?(?P<other>[a-z]{2,5})"
-        r"(?=$|\s*[^\w\s.]|\s+[^\x00-\x7f])",
+        r"(?:\s?/\s?[\w\-]+(?:\s?\.\s?(?:html?|php))?|(?=$|\s*[^\w\s.]|\s+[^\x00-\x7f]))",
         lambda match: match["name"] is not None or _is_unknown_address(match["unknown"], match["other"]),
         gate=r"\w(?: \. ?|\. | , )(?i:com|net|org|ru)(?:$|\W)|\w \. ?[a-zA-Z]{2,5}(?:$|\s*[^\w\s.]|\s+[^\x00-\x7f])",
     ),
@@ -252,7 +259,7 @@ _LINKS = (
 
 def _is_unknown_address(name: str, ending: str) -> bool:
     """Whether `name . lol` is an address: the name is no word and the ending is one of addresses."""
-    return ending in _load_endings()[0] | _load_endings()[1] and not is_word(name) and not name.isdigit()
+    return _is_ending(ending) and not is_word(name) and not name.isdigit()
 
 
 FINDERS = (*_LINKS, *_MAILS)

@@ -78,7 +78,7 @@ def _find_package(name: str, purpose: str) -> Traversable:
 
 @cache
 def _load_dictionary() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The words of all languages, and those that English texts use often."""
+    """The words of all languages, and those that texts use often."""
     folder = _find_package("spellchecker", "Handles are told from words") / "resources"
     slang = read_words("slang")
     hashes, common = [_hash_words(slang)], slang
@@ -86,8 +86,8 @@ def _load_dictionary() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         content = gzip.decompress((folder / f"{language}.json.gz").read_bytes())
         counts = msgspec.json.decode(content, type=dict[str, int])
         hashes.append(_hash_words(counts))
-        if language == "en":
-            common += [word for word, count in counts.items() if count >= _COMMON]
+        hashes.append(_hash_words([remove_accents(word) for word in counts if not word.isascii()]))
+        common += [word for word, count in counts.items() if count >= _COMMON]
     return np.unique(np.concatenate(hashes)), np.sort(_hash_words(common))
 
 
@@ -99,15 +99,14 @@ class _Person(Struct, frozen=True):
 
 
 @cache
-def _load_people() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """First names and family names of all languages, in lower case without accents."""
-    first, last = set(map(_simplify, read_words("given_names"))), set[str]()
+def _load_first_names() -> NDArray[np.int64]:
+    """Of all languages, in lower case without accents."""
+    first = set(map(_simplify, read_words("given_names")))
     for language in _iter_languages():
         person = msgspec.json.decode((language / "person.json").read_bytes(), type=_Person)
         first.update(map(_simplify, _flatten(person.names)))
-        last.update(map(_simplify, _flatten(person.surnames)))
     first -= set(read_words("no_names"))
-    return np.sort(_hash_words(first)), np.sort(_hash_words(last))
+    return np.sort(_hash_words(first))
 
 
 @cache
@@ -129,11 +128,20 @@ def _flatten(names: list[str] | dict[str, list[str]]) -> list[str]:
     return names if isinstance(names, list) else [name for group in names.values() for name in group]
 
 
+_ACCENTS = {
+    code: base
+    for code in (*range(0xC0, 0x250), ord("ё"), ord("Ё"))
+    if (base := unicodedata.normalize("NFD", chr(code))[0]) != chr(code)
+}
+
+
+def remove_accents(text: str) -> str:
+    """A text with plain letters in the places of Latin ones with accents, and `е` for `ё`."""
+    return text if text.isascii() else text.translate(_ACCENTS)
+
+
 def _simplify(word: str) -> str:
-    lower = word.casefold()
-    if lower.isascii():
-        return lower
-    return "".join(c for c in unicodedata.normalize("NFD", lower) if not unicodedata.combining(c))
+    return remove_accents(word.casefold())
 
 
 @cache
@@ -158,20 +166,14 @@ def _is_listed(word: str) -> bool:
 
 @lru_cache(10_000)
 def is_common_word(word: str) -> bool:
-    """Whether English texts often use a word in lower case; dictionaries also have words that nobody knows."""
+    """Whether texts often use a word in lower case; dictionaries also have words that nobody knows, and names."""
     return _is_in(_load_dictionary()[1], word)
 
 
 @lru_cache(10_000)
 def is_given_name(word: str) -> bool:
     """Whether a word is somewhere a first name, in any letter case; where no cue is near, see `is_ordinary`."""
-    return _is_in(_load_people()[0], _simplify(word))
-
-
-@lru_cache(10_000)
-def is_surname(word: str) -> bool:
-    """Whether a word is somebody's family name, in any letter case; many are words as well."""
-    return _is_in(_load_people()[1], _simplify(word))
+    return _is_in(_load_first_names(), _simplify(word))
 
 
 def is_word(text: str) -> bool:
