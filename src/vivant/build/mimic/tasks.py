@@ -8,7 +8,7 @@ import msgspec
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS
 from vivant.build.mimic.database import connect
-from vivant.build.mimic.items import ItemMaker, TaskItems
+from vivant.build.mimic.items import ALONE, ItemMaker, TaskItems
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.split import BENCH
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -62,8 +62,10 @@ def _check(step: BuildStep, results: dict[str, TaskItems], videos: int, settings
         if len(task.items) < settings.tasks.least * videos:
             reasons = sorted(task.without.items(), key=lambda item: -item[1])
             why = ", ".join(f"{count:,} {reason}" for reason, count in reasons) or "no videos"
+            related = settings.tasks.other_category and task.without.get(ALONE)
+            wider = "set tasks.other_category: false, " if related else ""
             raise step.fail(
                 f"only {len(task.items):,} of {videos:,} videos can be asked for their {task.task} ({why}); "
-                f"mend that, leave {task.task} out of tasks.tasks, or lower tasks.least "
+                f"mend that, {wider}leave {task.task} out of tasks.tasks, or lower tasks.least "
                 f"({settings.tasks.least:g})"
             )
