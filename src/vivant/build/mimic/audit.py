@@ -37,13 +37,14 @@ from vivant.build.mimic.overlap import TextOverlap, find_overlaps
 from vivant.build.mimic.practice_items import RankingPractice, make_practice_items, sample_practice
 from vivant.build.mimic.rank_matching import VARIANT, PopularityScores, RankMatcher
 from vivant.build.mimic.settings import PipelineSettings
-from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.steps import BuildStep, begin_step, read_record
 from vivant.build.mimic.tasks import read_bench_videos
 from vivant.build.mimic.vectors import TextEncoder, VectorStore
 from vivant.core.errors import DataError
 from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.table import Cell, Table, to_markdown
+from vivant.runs.settings import digest
 
 STEP = "audit"
 REPORT = "audit.json"
@@ -126,9 +127,7 @@ def _audit(
     drop: bool,
     store: VectorStore,
 ) -> None:
-    first: dict[str, list[MimicItem]] = {task: [] for task in settings.tasks.tasks}
-    for _, item in iter_items(work / "tasks"):
-        first[item.task].append(item)
+    first = _read_first_draw(work, settings, step)
     learned = {
         task: OptionClassifier(items) for task, items in make_practice_items(work, settings, progress).items()
     }
@@ -137,24 +136,23 @@ def _audit(
         learned[OWN] = OptionClassifier(ranking.make_judging())
     auditor = _Auditor(settings, store, learned)
     before = {task: auditor.look_at(items) for task, items in first.items()}
-    after, draws = dict(before), dict.fromkeys(before, 0)
+    drawn, draws = dict(before), dict.fromkeys(before, 0)
     failing = [task for task, audited in before.items() if not audited.passes and task != OWN]
     matched, variant_practised = None, 0
     if redraw and (failing or ranking is not None):
         maker = ItemMaker(read_bench_videos(work, settings), settings.tasks, settings.seed, store)
         for number, task in enumerate(failing):
             progress(number, len(failing), f"tasks drawn again; now {task}")
-            after[task], draws[task] = auditor.draw_again(maker, task, before[task])
+            drawn[task], draws[task] = auditor.draw_again(maker, task, before[task])
         if ranking is not None and before[OWN].items:
             progress(len(failing), len(failing) + 1, f"tasks drawn again; now {OWN}, {VARIANT}")
             matched, variant_practised = auditor.draw_matched(maker, ranking)
-    solved = [name for audited in after.values() for name in audited.solved]
-    dropped: list[str] = []
+    solved = [name for audited in drawn.values() for name in audited.solved]
+    after = drawn
     if drop:
-        dropped = solved
         after = {
             task: auditor.look_at([item for item in audited.items if item.id not in set(audited.solved)])
-            for task, audited in after.items()
+            for task, audited in drawn.items()
         }
         if matched is not None:
             kept = [item for item in matched.items if item.id not in set(matched.solved)]
@@ -170,13 +168,25 @@ def _audit(
         draws=draws,
         failing=tuple(task for task, audited in after.items() if not audited.passes),
         solved=tuple(solved),
-        dropped=tuple(dropped),
+        dropped=tuple(solved) if drop else (),
         practised={task: result.practised for task, result in learned.items()},
         overlaps=tuple(overlaps),
         variant=matched.looks if matched else (),
         variant_practised=variant_practised,
     )
-    _write(step, report, before, after, matched)
+    _write(step, report, drawn, after, matched)
+
+
+def _read_first_draw(work: Path, settings: PipelineSettings, step: BuildStep) -> dict[str, list[MimicItem]]:
+    """The items of the step tasks, task by task; they must be of the tasks that the settings name."""
+    first: dict[str, list[MimicItem]] = {task: [] for task in settings.tasks.tasks}
+    if digest(read_record(work, "tasks").parameters["tasks"]) != digest(msgspec.to_builtins(settings.tasks)):
+        raise step.fail(
+            "the section tasks of the settings is not that of the step tasks; run tasks again with these settings"
+        )
+    for _, item in iter_items(work / "tasks"):
+        first[item.task].append(item)
+    return first
 
 
 class _Auditor:
@@ -313,7 +323,7 @@ def _cell(result: GuesserResult) -> str:
 def _write(
     step: BuildStep,
     report: AuditReport,
-    before: dict[str, TaskAudit],
+    drawn: dict[str, TaskAudit],
     after: dict[str, TaskAudit],
     matched: TaskAudit | None,
 ) -> None:
@@ -328,10 +338,9 @@ def _write(
     (step.folder / "audit.md").write_text(text, encoding="utf-8")
     (step.folder / "solved.txt").write_text("".join(f"{name}\n" for name in report.solved), encoding="utf-8")
     write_jsonl(step.folder / "overlaps.jsonl", report.overlaps)
-    for task, audited in before.items():
-        count = len(after[task].items)
-        why = {"solved by every guesser": len(audited.items) - count} if report.dropped else {}
-        step.count(f"{task} items", into=len(audited.items), out=count, why=why)
+    for task, audited in drawn.items():
+        into, out = len(audited.items), len(after[task].items)
+        step.count(f"{task} items", into=into, out=out, why={"solved by every guesser": into - out})
     if matched is not None:
         step.count(f"{OWN} items, {VARIANT}", out=len(matched.items))
     for task, number in report.draws.items():
