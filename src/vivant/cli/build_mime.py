@@ -196,6 +196,8 @@ def try_clips(
     new = naming.make_naming_study(folder, out, variant_name, people=people)
     if new is not None:
         say(f"A blind study of {new.items} clips ({variant_name}) is in {out / naming.STUDY}.")
+        for note in new.notes:
+            say(f"Note: {note}.")
         say(f"Let people name them: vivant study serve {out / naming.STUDY}")
     for name in model or []:
         target = naming.name_model_folder(out, name)
