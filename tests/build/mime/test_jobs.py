@@ -110,6 +110,14 @@ def test_a_second_run_in_a_folder_waits_its_turn(few: Edition, tmp_path: Path) -
     )
 
 
+def test_a_readme_of_somebody_else_is_not_written_over(few: Edition, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("mine")
+    with pytest.raises(DataError, match=r"README\.md is not of an edition and would be lost"):
+        run_jobs(few, tmp_path, tmp_path, Counting())
+    assert readme.read_text() == "mine"
+
+
 def test_what_is_done_is_known_by_its_content(few: Edition, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run_jobs(few, tmp_path, out, Counting())
