@@ -84,6 +84,7 @@ def render(
 
         vivant run mime --data mine --model random
     """
+    from vivant.build.mime.bad_frames import format_count
     from vivant.build.mime.edition import Edition, stage
     from vivant.build.mime.jobs import RenderExecutor, count_workers, run_jobs
 
@@ -113,7 +114,9 @@ def render(
             "run the same command again"
         )
     existing = f", {outcome.kept} were there" if outcome.kept else ""
-    say(f"{outcome.made} videos made{existing}: {out}. Check them: vivant build mime check {out}")
+    say(
+        f"{format_count(outcome.made, 'video')} made{existing}: {out}. Check them: vivant build mime check {out}"
+    )
     say(f"Run it: vivant run mime --data {out} --model random")
 
 

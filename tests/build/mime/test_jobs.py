@@ -16,8 +16,10 @@ import msgspec
 import pytest
 
 from tests.support.helpers import vivant
+from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.check import check_folder
-from vivant.build.mime.choreography import ACTIONS
+from vivant.build.mime.choreography import ACTIONS, perform
+from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition, stage
 from vivant.build.mime.jobs import (
     LOCK,
@@ -309,6 +311,20 @@ def test_an_index_knows_where_the_plans_files_are(few: Edition, tmp_path: Path) 
     made = index.find(few.shots[0].file)
     assert index.root == tmp_path and made is not None
     assert made.frames == 9 and made.least > 0.02
+
+
+@pytest.mark.parametrize(("frames", "seconds"), [(1, 2.0), (3, None)])
+def test_a_recording_of_a_single_picture_is_refused(
+    tmp_path: Path, frames: int, seconds: float | None
+) -> None:
+    motion = cut(perform(ACTIONS["Waving01"], 30.0), 0, frames)
+    write_bvh(motion, tmp_path / "still.bvh")
+    still = {"name": "W", "motion": "still.bvh", "labels": ["waving"], "background": "gym"}
+    plan = {**SMALL, "seconds": seconds, "actions": [{**still, "distractors": ["a", "b", "c"]}]}
+    spec = msgspec.convert({**plan, "variants": [{"background": "blank"}]}, Specification)
+    with pytest.raises(VivantError, match=r"still\.bvh: 0\.\d\d s of motion are a single picture at 4"):
+        build(spec, tmp_path / "out", root=tmp_path)
+    assert videos(tmp_path / "out") == []
 
 
 def test_a_bad_picture_is_refused_before_anything_is_rendered(tmp_path: Path) -> None:
