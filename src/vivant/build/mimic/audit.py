@@ -352,8 +352,8 @@ def _write(
         step.note(sentence)
 
 
-def describe_guessability(report: AuditReport) -> list[str]:
-    """How far the tasks can be guessed from options alone, in sentences."""
+def describe_guessability(report: AuditReport, variant: str = VARIANT_ITEMS) -> list[str]:
+    """How far the tasks can be guessed from options alone, in sentences. `variant` says where the variant is."""
     by_task: dict[str, list[GuesserResult]] = {}
     for result in report.after:
         by_task.setdefault(result.task, []).append(result)
@@ -376,6 +376,6 @@ def describe_guessability(report: AuditReport) -> list[str]:
     if report.variant:
         sentences.append(
             f"{OWN}, {VARIANT}: guessable in {format_guessability(report.variant).removesuffix(' ✗')} % "
-            f"({VARIANT_ITEMS})"
+            f"({variant})"
         )
     return sentences

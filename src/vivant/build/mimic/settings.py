@@ -222,7 +222,6 @@ class PublishSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     licence: str = "other"
     """Of the questions and annotations; videos keep their own."""
     contact: str = ""
-    languages_note: str = ""
     missed: Share = 0.01
     """Largest share of the planted personal data that may remain, and of published texts that hold any."""
     touched: Share = 0.005
