@@ -257,6 +257,28 @@ def test_a_task_that_kills_its_workers_is_given_up_and_the_others_are_done(tmp_p
     assert results == {number: None if number == 3 else number * number for number in range(8)}
 
 
+def _dies_meanwhile(task: tuple[int, str]) -> int:
+    number, folder = task
+    met = Path(folder) / "met"
+    if number == 1 and not met.exists():
+        time.sleep(0.4)
+        met.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_no_task_is_lost_when_a_worker_dies_while_a_result_is_looked_at(tmp_path: Path) -> None:
+    tasks = [(number, str(tmp_path)) for number in range(9)]
+    results: list[int | None] = []
+    for _, result in ProcessPool[tuple[int, str], int](2, _dies_meanwhile).run(tasks):
+        while not results and not (tmp_path / "met").exists():
+            time.sleep(0.1)
+        if not results:
+            time.sleep(0.5)  # the pool notices the death
+        results.append(result)
+    assert sorted(results, key=str) == list(range(9))
+
+
 def _square(number: int) -> int:
     time.sleep(0.05 if number == 0 else 0.0)
     return number * number
