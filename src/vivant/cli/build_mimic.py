@@ -18,8 +18,8 @@ from vivant.cli.build_mimic_options import (
     TopicsBy,
     Work,
     bar,
+    print_step,
     run_step,
-    tell,
 )
 from vivant.cli.build_mimic_tasks import STEPS
 from vivant.cli.build_mimic_tasks import app as tasks_app
@@ -95,22 +95,22 @@ def everything(
         _report_survey(survey_sources(sources, settings, media=media, work=work))
         with bar() as progress:
             step = run_ingest(work, sources, settings, progress, media=media, ray=ray, force=force)
-        tell(step)
+        print_step(step)
     if (work / "ingest" / "videos").is_dir():
         _report_survey(survey_ingest(work, settings), brief=bool(sources))
     with bar() as progress:
         step = run_clean(work, settings, progress, ray=ray, store=store, media=stored_media, force=force)
-    tell(step)
+    print_step(step)
     if needs_topics(work, settings) and not force and keeps_topics(work, settings, topics_by):
         say(f"topics: kept {work / 'topics'}, as named by a model or reviewed")
     elif needs_topics(work, settings):
         with bar() as progress:
             step = make_topics(work, settings, progress, model=topics_by, base_url=base_url, force=force)
-        tell(step)
+        print_step(step)
     for name, run in STEPS.items():
         with bar() as progress:
             step = run(work, settings, progress, force=force, ray=ray if name == "tasks" else "")
-        tell(step)
+        print_step(step)
 
 
 def _report_survey(survey: CrawlSurvey, brief: bool = False) -> None:
@@ -269,7 +269,7 @@ def world(
             raise UsageError("world: --render draws videos beside a crawl; say --out in place of --work")
         with bar() as progress:
             step = make_world(work, plan, progress, force=force)
-        tell(step)
+        print_step(step)
         return
     assert out is not None
     from vivant.build.mimic.steps import explain_errors

@@ -56,7 +56,7 @@ def run_step(run: Callable[[PipelineSettings, ProgressCallback], BuildStep], con
     settings = read_settings(config)
     with bar() as progress:
         step = run(settings, progress)
-    tell(step)
+    print_step(step)
 
 
 @contextlib.contextmanager
@@ -79,7 +79,7 @@ def bar() -> Iterator[ProgressCallback]:
         yield update
 
 
-def tell(step: BuildStep) -> None:
+def print_step(step: BuildStep) -> None:
     """The table of a step that has ended, and whether there was anything to do."""
     print_table(step.record.table())
     say(f"{step.name}: nothing has changed, kept {step.folder}" if step.kept else f"Written to {step.folder}")

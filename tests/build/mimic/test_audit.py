@@ -206,8 +206,9 @@ def test_texts_on_both_sides_are_listed(tmp_path: Path) -> None:
     overlaps = read_report(tmp_path).overlaps
     assert len(overlaps) == 40 and {one.field for one in overlaps} == {"title"}
     assert not any("practised" in note for note in read_record(tmp_path, "audit").notes)
-    more = msgspec.structs.replace(asked, audit=AuditSettings(practice=1000))
+    more = msgspec.structs.replace(asked, audit=AuditSettings(practice=1000, level=0.9))
     audit(tmp_path, more, encoder=Words())
+    assert "with 90 % intervals" in (tmp_path / "audit" / "audit.md").read_text()
     train = read_record(tmp_path, "split").counts[-1].out
     said = f"the classifier practised on all {train} videos for training; audit.practice is 1,000"
     assert said in read_record(tmp_path, "audit").notes

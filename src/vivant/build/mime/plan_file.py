@@ -269,16 +269,15 @@ def _check_action(action: OwnAction, scenes: Iterable[str], root: Path) -> None:
             raise UsageError(
                 f"'{label}' of '{action.name}' has a | in it, which separates labels in metadata"
             )
-    if action.distractors:
-        _check_distractors(action)
+    check_distractors(action)
     for scene in (action.background, action.misaligned):
         if scene and scene not in scenes:
             raise unknown_name_error("background", scene, scenes)
 
 
-def _check_distractors(action: OwnAction) -> None:
+def check_distractors(action: OwnAction) -> None:
     """Refuse stated wrong options that are not wrong, not different, or not as many as drawn ones are."""
-    if len(action.distractors) != DISTRACTORS:
+    if len(action.distractors) not in (0, DISTRACTORS):
         raise UsageError(
             f"'{action.name}' has {len(action.distractors)} distractors; give {DISTRACTORS}, or none"
         )

@@ -1,7 +1,7 @@
 """The step audit: how far each task can be guessed without the video, before and after drawing again.
 
 A task is as guessable as its best guesser is right, told with a Wilson interval that is corrected for the number of
-looks (Bonferroni over guessers and tasks). Where its lower end is above 25 %, the task gives something away. With
+comparisons (Bonferroni over guessers and tasks). Where its lower end is above 25 %, the task gives something away. With
 `redraw`, wrong options of such a task are drawn again by the same rules until it does not; a task that always does
 keeps its best draw and is named. Comment popularity keeps its published ranks: what is drawn for it is a variant in a
 file of its own.
@@ -57,19 +57,19 @@ class TaskAudit(Struct, frozen=True, kw_only=True):
     """One task: its items as they are, and what guessers make of them."""
 
     items: tuple[MimicItem, ...]
-    looks: tuple[GuesserResult, ...]
+    results: tuple[GuesserResult, ...]
     solved: tuple[str, ...]
     """Items that all solvers get right."""
 
     @property
     def passes(self) -> bool:
         """Whether chance explains every guesser."""
-        return all(result.passes for result in self.looks)
+        return all(result.passes for result in self.results)
 
     @property
     def worst(self) -> float:
         """How far the best guesser is above chance for certain."""
-        return max((result.floor for result in self.looks), default=0.0)
+        return max((result.floor for result in self.results), default=0.0)
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
@@ -88,6 +88,8 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     variant: tuple[GuesserResult, ...] = ()
     """Guessers on comment popularity as matched; empty where it was not drawn."""
     variant_practised: int = 0
+    level: float = 0.95
+    """Of the intervals `low` to `high`."""
 
 
 def audit(
@@ -135,7 +137,7 @@ def _audit(
     if ranking is not None:
         learned[OWN] = OptionClassifier(ranking.make_judging())
     auditor = _Auditor(settings, store, learned)
-    before = {task: auditor.look_at(items) for task, items in first.items()}
+    before = {task: auditor.audit_items(items) for task, items in first.items()}
     drawn, draws = dict(before), dict.fromkeys(before, 0)
     failing = [task for task, audited in before.items() if not audited.passes and task != OWN]
     matched, variant_practised = None, 0
@@ -151,28 +153,29 @@ def _audit(
     after = drawn
     if drop:
         after = {
-            task: auditor.look_at([item for item in audited.items if item.id not in set(audited.solved)])
+            task: auditor.audit_items([item for item in audited.items if item.id not in set(audited.solved)])
             for task, audited in drawn.items()
         }
         if matched is not None:
             kept = [item for item in matched.items if item.id not in set(matched.solved)]
-            matched = auditor.look_at(kept, auditor.matched_judge)
+            matched = auditor.audit_items(kept, auditor.matched_judge)
     with connect(work, settings.memory, settings.workers) as connection:
         overlaps = find_overlaps(connection, work)
         draw_distributions(
             connection, work, step.folder / "figures", [i for f in after.values() for i in f.items]
         )
     report = AuditReport(
-        before=tuple(result for audited in before.values() for result in audited.looks),
-        after=tuple(result for audited in after.values() for result in audited.looks),
+        before=tuple(result for audited in before.values() for result in audited.results),
+        after=tuple(result for audited in after.values() for result in audited.results),
         draws=draws,
         failing=tuple(task for task, audited in after.items() if not audited.passes),
         solved=tuple(solved),
         dropped=tuple(solved) if drop else (),
         practised={task: result.practised for task, result in learned.items()},
         overlaps=tuple(overlaps),
-        variant=matched.looks if matched else (),
+        variant=matched.results if matched else (),
         variant_practised=variant_practised,
+        level=settings.audit.level,
     )
     _write(step, report, drawn, after, matched)
 
@@ -196,16 +199,18 @@ class _Auditor:
         self._settings = settings.audit
         self._store = store
         self._learned = learned
-        self._looks = len(GUESSERS) * len(settings.tasks.tasks)
+        self._comparisons = len(GUESSERS) * len(settings.tasks.tasks)
         self.matched_judge: OptionClassifier | None = None
 
-    def look_at(self, items: Sequence[MimicItem], judge: OptionClassifier | None = None) -> TaskAudit:
+    def audit_items(self, items: Sequence[MimicItem], judge: OptionClassifier | None = None) -> TaskAudit:
         """What guessers make of the items of one task."""
         if not items:
-            return TaskAudit(items=(), looks=(), solved=())
+            return TaskAudit(items=(), results=(), solved=())
         picks = guess(items, self._store, judge or self._learned[items[0].task])
         return TaskAudit(
-            items=tuple(items), looks=tuple(self._look(items, picks)), solved=tuple(find_solved(items, picks))
+            items=tuple(items),
+            results=tuple(self._score(items, picks)),
+            solved=tuple(find_solved(items, picks)),
         )
 
     def draw_matched(self, maker: ItemMaker, practice: RankingPractice) -> tuple[TaskAudit, int]:
@@ -219,7 +224,7 @@ class _Auditor:
             scores.add(OptionClassifier(practice.make_dealing(RankMatcher(scores, slack))))
         self.matched_judge = OptionClassifier(practice.make_judging(RankMatcher(scores, slack)))
         items = maker.make(OWN, 0, RankMatcher(scores, slack)).items
-        return self.look_at(items, self.matched_judge), self.matched_judge.practised
+        return self.audit_items(items, self.matched_judge), self.matched_judge.practised
 
     def draw_again(self, maker: ItemMaker, task: str, first: TaskAudit) -> tuple[TaskAudit, int]:
         """The first draw that passes, or the best of all, and its number.
@@ -233,12 +238,12 @@ class _Auditor:
             if len(items) < len(first.items):
                 continue
             quick = max(
-                result.floor for result in self._look(items, guess_quickly(items, self._learned[task]))
+                result.floor for result in self._score(items, guess_quickly(items, self._learned[task]))
             )
             if quick > CHANCE:
                 failed.append((quick, attempt, items))
                 continue
-            audited = self.look_at(items)
+            audited = self.audit_items(items)
             if audited.worst < best.worst:
                 best, number = audited, attempt
             if audited.passes:
@@ -246,36 +251,36 @@ class _Auditor:
         for quick, attempt, items in sorted(failed, key=lambda result: result[:2]):
             if quick >= best.worst:
                 break
-            audited = self.look_at(items)
+            audited = self.audit_items(items)
             if audited.worst < best.worst:
                 best, number = audited, attempt
         return best, number
 
-    def _look(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[GuesserResult]:
-        return score_guessers(items, picks, self._looks, self._settings.level)
+    def _score(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[GuesserResult]:
+        return score_guessers(items, picks, self._comparisons, self._settings.level)
 
 
 # ── telling ──
 
 
-def audit_table(looks: Sequence[GuesserResult], title: str) -> Table:
+def audit_table(results: Sequence[GuesserResult], title: str, level: float) -> Table:
     """Tasks down, guessers across: percent right with its interval; ✗ where it is more than chance."""
     by_task: dict[str, dict[str, GuesserResult]] = {}
-    for result in looks:
+    for result in results:
         by_task.setdefault(result.task, {})[result.guesser] = result
     body: list[tuple[Cell, ...]] = []
-    for task, results in by_task.items():
-        n = next(iter(results.values())).n
-        cells = [_cell(results[name]) if name in results else "–" for name in GUESSERS]
-        body.append((task, n, *cells, format_guessability(list(results.values()))))
-    smallest = min((next(iter(results.values())).n for results in by_task.values()), default=0)
+    for task, of_task in by_task.items():
+        n = next(iter(of_task.values())).n
+        cells = [_cell(of_task[name]) if name in of_task else "–" for name in GUESSERS]
+        body.append((task, n, *cells, format_guessability(list(of_task.values()))))
+    smallest = min((result.n for result in results), default=0)
     return Table(
         title=title,
         columns=("task", "items", *GUESSERS, "guessable"),
         body=tuple(body),
         notes=(
-            "Percent right with 95 % intervals; chance is 25. guessable: the best guesser, with an interval corrected "
-            "for the number of looks; ✗ where even its lower end is above chance.",
+            f"Percent right with {100 * level:g} % intervals; chance is 25. guessable: the best guesser, with an "
+            "interval corrected for the number of comparisons; ✗ where even its lower end is above chance.",
             f"The smallest task could have shown an advantage of {100 * detectable_advantage(smallest):.1f} points.",
         ),
     )
@@ -291,11 +296,12 @@ def format_guessability(results: Sequence[GuesserResult]) -> str:
 
 
 def _tables(report: AuditReport) -> list[Table]:
-    tables = [audit_table(report.before, "Options alone, as first drawn")]
+    tables = [audit_table(report.before, "Options alone, as first drawn", report.level)]
     if any(report.draws.values()) or report.dropped:
-        tables.append(audit_table(report.after, "Options alone, as published"))
+        tables.append(audit_table(report.after, "Options alone, as published", report.level))
     if report.variant:
-        table = audit_table(report.variant, f"Options alone, {OWN} as {VARIANT} ({VARIANT_ITEMS})")
+        title = f"Options alone, {OWN} as {VARIANT} ({VARIANT_ITEMS})"
+        table = audit_table(report.variant, title, report.level)
         learnt = f"Its classifier learnt from {report.variant_practised:,} questions with options of the same kind."
         tables.append(msgspec.structs.replace(table, notes=(*table.notes, learnt)))
     return tables

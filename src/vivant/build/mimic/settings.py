@@ -186,7 +186,7 @@ class AuditSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     practice: Some = 4000
     """Videos of the train split on whose questions the classifier is trained."""
     level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
-    """Of intervals shown; whether a task passes is corrected for the number of looks."""
+    """Of intervals shown; whether a task passes is corrected for the number of comparisons."""
     redraws: Some = 6
     """How often a task is drawn again at most."""
     rank_slack: Share = 0.5
