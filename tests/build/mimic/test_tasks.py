@@ -187,13 +187,10 @@ def test_a_benchmark_without_a_question_is_refused_even_where_no_share_is_asked_
 
 def test_with_three_categories_the_setting_that_helps_is_named(tmp_path: Path) -> None:
     videos = [video(n, category="abc"[n % 3]) for n in range(100)]
+    apart, mixed = (TaskSettings(tasks=("title",), other_category=other) for other in (True, False))
     with pytest.raises(StepError, match=r"too few unrelated videos.*set tasks\.other_category: false"):
-        build(tmp_path / "a", videos, settings(target=40, tasks=TaskSettings(tasks=("title",))))
-    build(
-        tmp_path / "b",
-        videos,
-        settings(target=40, tasks=TaskSettings(tasks=("title",), other_category=False)),
-    )
+        build(tmp_path / "a", videos, settings(target=40, tasks=apart))
+    build(tmp_path / "b", videos, settings(target=40, tasks=mixed))
     assert len(items_of(tmp_path / "b")) >= 20
 
 
