@@ -92,7 +92,7 @@ def test_hay_from_a_folder_is_copied_byte_for_byte(tmp_path: Path) -> None:
     hay = tmp_path / "hay"
     hay.mkdir()
     for number in range(6):
-        Image.new("RGB", (64, 48), (40 * number, 90, 120)).save(hay / f"{number}.PNG")
+        Image.new("RGB", (160, 120), (40 * number, 90, 120)).save(hay / f"{number}.PNG")
     (hay / "notes.txt").write_text("not a picture")
     folder = build_needles(tmp_path, kind="image", pictures=hay, depths=(5,), lengths=(4,), seed=1)
     originals = {path.read_bytes() for path in hay.glob("*.PNG")}
@@ -100,7 +100,7 @@ def test_hay_from_a_folder_is_copied_byte_for_byte(tmp_path: Path) -> None:
     assert len(copies) == 4
     assert copies <= originals
     with Image.open(folder / "images" / "needle-0000.jpg") as needle:
-        assert needle.size == (64, 48)
+        assert needle.size == (160, 120)
 
 
 def test_bad_wishes_are_refused(tmp_path: Path) -> None:
@@ -131,3 +131,26 @@ def test_bad_wishes_are_refused(tmp_path: Path) -> None:
     build_needles(tmp_path / "out", depths=(0,), lengths=(0,))
     with pytest.raises(UsageError, match="not empty"):
         build_needles(tmp_path / "out", depths=(0,), lengths=(0,))
+
+
+def test_pictures_are_looked_at_before_anything_is_written(tmp_path: Path) -> None:
+    hay, out = tmp_path / "hay", tmp_path / "out"
+    hay.mkdir()
+    for number in range(3):
+        Image.effect_noise((200, 150), 80).convert("RGB").save(hay / f"{number}.jpg")
+    whole = (hay / "1.jpg").read_bytes()
+    (hay / "1.jpg").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(UsageError, match=r"1\.jpg is no picture that can be read"):
+        build_needles(out, kind="image", pictures=hay, depths=(0,), lengths=(3,))
+    Image.new("RGB", (32, 32)).save(hay / "1.jpg")
+    with pytest.raises(UsageError, match=r"1\.jpg is 32×32: the secret word cannot be read.*at least 160×40"):
+        build_needles(out, kind="image", pictures=hay, depths=(0,), lengths=(3,))
+    (hay / "1.jpg").write_bytes(whole)
+    assert not out.exists(), "so that the same command can be run again"
+    build_needles(out, kind="image", pictures=hay, depths=(0,), lengths=(3,))
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UsageError, match=r"TextNeedleInAHaystack cannot be written: Not a directory"):
+        build_needles(tmp_path / "file", depths=(0,), lengths=(0,))

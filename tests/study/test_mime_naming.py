@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import msgspec
@@ -111,6 +112,23 @@ def test_models_name_clips_through_the_usual_backends(tmp_path: Path) -> None:
         "what was asked is not asked again"
     )
     assert again.stdout.count("random") == 17 and "blind study of" not in again.stderr
+
+
+def test_names_of_earlier_clips_are_not_counted_for_clips_rendered_anew(tmp_path: Path) -> None:
+    clips, out = tmp_path / "clips", tmp_path / "names"
+    shutil.copytree(CLIPS, clips)
+    make_naming_study(clips, out, VARIANT)
+    with pytest.raises(
+        UsageError, match=r"about the clips of 'base\+blank@0', not of 'woman\+blank@0'.*--out"
+    ):
+        make_naming_study(clips, out, "woman+blank@0")
+    waving, other = sorted(clips.glob("man_*_angle0_blank.mp4"))[:2]
+    shutil.copyfile(other, waving)
+    with pytest.raises(UsageError, match=rf"1 differ, the first is {waving.name}; name another folder"):
+        make_naming_study(clips, out, VARIANT)
+    waving.unlink()
+    with pytest.raises(DataError, match=rf"{waving.name} is missing, with 0 more of 17 clips"):
+        make_naming_study(clips, tmp_path / "new", VARIANT)
 
 
 def test_misspelt_variants_and_shares_are_refused(tmp_path: Path) -> None:

@@ -81,8 +81,9 @@ class ProcessPool(Generic[_Task, _Result]):
         try:
             while waiting or under_way:
                 while waiting and len(under_way) < (1 if alone else 2 * workers):
-                    index, deaths = waiting.popleft()
-                    under_way[pool.submit(self._function, tasks[index])] = (index, deaths)
+                    # Taken off only then: a pool whose worker has died meanwhile refuses it.
+                    under_way[pool.submit(self._function, tasks[waiting[0][0]])] = waiting[0]
+                    waiting.popleft()
                 ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
                 for future in ended:
                     index, deaths = under_way[future]

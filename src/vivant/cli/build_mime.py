@@ -84,6 +84,7 @@ def render(
 
         vivant run mime --data mine --model random
     """
+    from vivant.build.mime.bad_frames import format_count
     from vivant.build.mime.edition import Edition, stage
     from vivant.build.mime.jobs import RenderExecutor, count_workers, run_jobs
 
@@ -113,7 +114,9 @@ def render(
             "run the same command again"
         )
     existing = f", {outcome.kept} were there" if outcome.kept else ""
-    print_message(f"{outcome.made} videos made{existing}: {out}. Check them: vivant build mime check {out}")
+    print_message(
+        f"{format_count(outcome.made, 'video')} made{existing}: {out}. Check them: vivant build mime check {out}"
+    )
     print_message(f"Run it: vivant run mime --data {out} --model random")
 
 
@@ -196,6 +199,8 @@ def try_clips(
     new = naming.make_naming_study(folder, out, variant_name, people=people)
     if new is not None:
         print_message(f"A blind study of {new.items} clips ({variant_name}) is in {out / naming.STUDY}.")
+        for note in new.notes:
+            print_message(f"Note: {note}.")
         print_message(f"Let people name them: vivant study serve {out / naming.STUDY}")
     for name in model or []:
         target = naming.name_model_folder(out, name)

@@ -18,6 +18,7 @@ from vivant.core.progress import log_progress
 
 if TYPE_CHECKING:
     from vivant.build.mime.labels import Merge
+    from vivant.build.mime.recording_folder import FolderOutcome
 
 app = CommandApp(no_args_is_help=True)
 
@@ -153,16 +154,24 @@ def clean(
         for line in lines:
             print_message(line)
 
-    one = source.is_dir() or out.suffix == ".bvh" or animation is not None or len(list_animations(source)) < 2
-    if one and (not source.is_dir() or holds_openpose(source)):
+    single = (
+        source.is_dir() or out.suffix == ".bvh" or animation is not None or len(list_animations(source)) < 2
+    )
+    if single and (not source.is_dir() or holds_openpose(source)):
         report(clean_one(source, out).lines())
         print_message(f"Written to {out}" + (f"; look at {out.with_suffix('.jpg')}" if sheet else ""))
         return
-    from vivant.build.mime.bad_frames import format_count
     from vivant.build.mime.recording_folder import clean_folder
 
-    outcome = clean_folder(source, out, clean_one, report, animation=animation)
-    report([f"refused: {reason}" for reason in outcome.refusals()])
+    _report_folder(clean_folder(source, out, clean_one, report, animation=animation), out, sheet)
+
+
+def _report_folder(outcome: FolderOutcome, out: Path, sheet: bool) -> None:
+    """What became of a folder of recordings; fails where one was refused."""
+    from vivant.build.mime.bad_frames import format_count
+
+    for reason in outcome.refusals():
+        print_message(f"refused: {reason}")
     if outcome.others:
         names = ", ".join(file.name for file in outcome.others[:6]) + (
             " …" if len(outcome.others) > 6 else ""
@@ -171,8 +180,8 @@ def clean(
             f"passed over, since it holds no motion: {names} ({format_count(len(outcome.others), 'file')})"
         )
     total = len(outcome.cleaned) + len(outcome.refused)
-    look = "; look at the pictures beside them" if sheet and outcome.cleaned else ""
-    print_message(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{look}")
+    hint = "; look at the pictures beside them" if sheet and outcome.cleaned else ""
+    print_message(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{hint}")
     if outcome.refused:
         raise UsageError(f"{len(outcome.refused)} of {total} recordings were refused, for the reasons above")
 

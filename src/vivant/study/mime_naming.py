@@ -1,11 +1,13 @@
 """Can people, and models, name what rendered clips mime? A blind study and free-form runs, counted by action.
 
-Everything lies below one folder: `study/` with the answers of people, `models/NAME/` with a run of each model. So
-the count can be made again whenever there are more answers.
+Everything lies below one folder: `study/` with the answers of people, `models/NAME/` with a run of each model, and
+`clips.json` with the clips that they are about. So the count can be made again whenever there are more answers, and
+answers about clips that were rendered anew since are never counted for the new ones.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,12 +21,21 @@ from vivant.build.mime.edition import read_edition
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.table import Table
 from vivant.core.types import Sample
+from vivant.core.yaml_files import write_text
 from vivant.metrics.intervals import wilson
 from vivant.study.make import NewStudy, StudySpec, make_study
 
 TASK = "mime/ff"
-STUDY, MODELS = "study", "models"
+STUDY, MODELS, CLIPS = "study", "models", "clips.json"
 _QUESTION = "What is this person miming?"
+
+
+class NamedClips(Struct, frozen=True):
+    """Which clips a folder of names is about: the content of `clips.json`."""
+
+    variant: str
+    clips: dict[str, str]
+    """File name → SHA-256."""
 
 
 class NamedAction(Struct, frozen=True, kw_only=True):
@@ -74,6 +85,8 @@ def make_naming_study(
 ) -> NewStudy | None:
     """The blind study of a rendered folder's clips below `out`; None where there is one already.
 
+    Raises where clips are missing, or where `out` is about others: of another variant, or since rendered anew.
+
     Args:
         folder: What `vivant build mime render` made.
         out: Where everything about the naming lies.
@@ -81,6 +94,7 @@ def make_naming_study(
         people: Answers wanted of each clip.
         seed: Of the orders.
     """
+    _record_clips(folder, out, variant)
     if (out / STUDY).exists():
         return None
     spec = StudySpec(
@@ -96,6 +110,37 @@ def make_naming_study(
         copy=True,
     )
     return make_study(out / STUDY, spec)
+
+
+def _record_clips(folder: Path, out: Path, variant: str) -> None:
+    """Write which clips `out` is about, or refuse others than those."""
+    files = [shot.file for shot in read_edition(folder).shots if shot.variant == variant]
+    missing = [name for name in files if not (folder / name).is_file()]
+    if missing:
+        raise DataError(
+            f"{folder}: {missing[0]} is missing, with {len(missing) - 1} more of {len(files)} clips; "
+            "`vivant build mime render` makes them"
+        )
+    hashes = {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in files}
+    current = NamedClips(variant, hashes)
+    record = out / CLIPS
+    if not record.is_file():
+        write_text(record, msgspec.json.format(msgspec.json.encode(current), indent=1).decode() + "\n")
+        return
+    try:
+        earlier = msgspec.json.decode(record.read_bytes(), type=NamedClips)
+    except msgspec.DecodeError as error:
+        raise DataError(f"{record} is broken ({error}); name another folder with --out") from None
+    if earlier.variant != variant:
+        raise UsageError(
+            f"{out} is about the clips of '{earlier.variant}', not of '{variant}'; name another folder with --out"
+        )
+    changed = sorted(name for name in earlier.clips | hashes if earlier.clips.get(name) != hashes.get(name))
+    if changed:
+        raise UsageError(
+            f"{out} is about other clips than {folder} has now: {len(changed)} differ, the first is {changed[0]}; "
+            "name another folder with --out"
+        )
 
 
 def name_model_folder(out: Path, model: str) -> Path:

@@ -119,7 +119,8 @@ def test_a_person_overrides() -> None:
         ({"action": "Archery01"}, "did you mean 'Archery001'"),
         ({"misaligned": "kichen"}, "did you mean 'kitchen'"),
         ({"misaligned": "archery_range"}, "cannot both fit and not fit"),
-        ({"distractors": ("archery", "x", "y")}, "'archery' is a right answer"),
+        ({"distractors": ("archery", "x", "y")}, "'archery' is a label of 'Archery001' and also"),
+        ({"distractors": ("x", "y")}, "has 2 distractors; give 3, or none"),
     ],
 )
 def test_impossible_overrides_are_refused(change: dict[str, object], reason: str) -> None:

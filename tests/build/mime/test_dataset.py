@@ -194,6 +194,18 @@ def test_small_videos_have_one_edition(tmp_path: Path) -> None:
     assert dict(small.editions) == {"original": (64, 48)} and not (tmp_path / "d" / "cropped").exists()
 
 
+@pytest.mark.parametrize("name", ["private.txt", "README.md", "original/notes.txt"])
+def test_a_folder_that_holds_other_things_is_refused_and_left_alone(
+    rendered: Path, tmp_path: Path, name: str
+) -> None:
+    stranger = tmp_path / name
+    stranger.parent.mkdir(exist_ok=True)
+    stranger.write_text("mine")
+    with pytest.raises(DataError, match=rf"{name} is not of this dataset; remove it, or name an empty"):
+        make_dataset(rendered, tmp_path)
+    assert stranger.read_text() == "mine" and not (tmp_path / SUMS).exists()
+
+
 def test_wide_pictures_keep_the_person_in_their_middle() -> None:
     shapes = make_character("man").pose(perform(ACTIONS["PushUps01"], 5.0))
     wide, narrow = frame_motion(shapes, (1280, 720)), frame_motion(shapes, (960, 720))

@@ -16,8 +16,10 @@ import msgspec
 import pytest
 
 from tests.support.helpers import vivant
+from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.check import check_folder
-from vivant.build.mime.choreography import ACTIONS
+from vivant.build.mime.choreography import ACTIONS, perform
+from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition, stage
 from vivant.build.mime.jobs import (
     LOCK,
@@ -108,6 +110,14 @@ def test_a_second_run_in_a_folder_waits_its_turn(few: Edition, tmp_path: Path) -
     assert run_jobs(few, tmp_path, tmp_path, LocalRenderExecutor(1)).metadata is not None, (
         "nothing stays locked"
     )
+
+
+def test_a_readme_of_somebody_else_is_not_written_over(few: Edition, tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("mine")
+    with pytest.raises(DataError, match=r"README\.md is not of an edition and would be lost"):
+        run_jobs(few, tmp_path, tmp_path, Counting())
+    assert readme.read_text() == "mine"
 
 
 def test_what_is_done_is_known_by_its_content(few: Edition, tmp_path: Path) -> None:
@@ -247,6 +257,28 @@ def test_a_task_that_kills_its_workers_is_given_up_and_the_others_are_done(tmp_p
     assert results == {number: None if number == 3 else number * number for number in range(8)}
 
 
+def _dies_meanwhile(task: tuple[int, str]) -> int:
+    number, folder = task
+    met = Path(folder) / "met"
+    if number == 1 and not met.exists():
+        time.sleep(0.4)
+        met.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def test_no_task_is_lost_when_a_worker_dies_while_a_result_is_looked_at(tmp_path: Path) -> None:
+    tasks = [(number, str(tmp_path)) for number in range(9)]
+    results: list[int | None] = []
+    for _, result in ProcessPool[tuple[int, str], int](2, _dies_meanwhile).run(tasks):
+        while not results and not (tmp_path / "met").exists():
+            time.sleep(0.1)
+        if not results:
+            time.sleep(0.5)  # the pool notices the death
+        results.append(result)
+    assert sorted(results, key=str) == list(range(9))
+
+
 def _square(number: int) -> int:
     time.sleep(0.05 if number == 0 else 0.0)
     return number * number
@@ -301,6 +333,20 @@ def test_an_index_knows_where_the_plans_files_are(few: Edition, tmp_path: Path) 
     made = index.find(few.shots[0].file)
     assert index.root == tmp_path and made is not None
     assert made.frames == 9 and made.least > 0.02
+
+
+@pytest.mark.parametrize(("frames", "seconds"), [(1, 2.0), (3, None)])
+def test_a_recording_of_a_single_picture_is_refused(
+    tmp_path: Path, frames: int, seconds: float | None
+) -> None:
+    motion = cut(perform(ACTIONS["Waving01"], 30.0), 0, frames)
+    write_bvh(motion, tmp_path / "still.bvh")
+    still = {"name": "W", "motion": "still.bvh", "labels": ["waving"], "background": "gym"}
+    plan = {**SMALL, "seconds": seconds, "actions": [{**still, "distractors": ["a", "b", "c"]}]}
+    spec = msgspec.convert({**plan, "variants": [{"background": "blank"}]}, Specification)
+    with pytest.raises(VivantError, match=r"still\.bvh: 0\.\d\d s of motion are a single picture at 4"):
+        build(spec, tmp_path / "out", root=tmp_path)
+    assert videos(tmp_path / "out") == []
 
 
 def test_a_bad_picture_is_refused_before_anything_is_rendered(tmp_path: Path) -> None:

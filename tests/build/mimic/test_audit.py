@@ -142,6 +142,26 @@ def test_what_gives_itself_away_is_found_and_drawn_again(tmp_path: Path) -> None
     assert not any("so much more" in option.text for item in items for option in item.options)
 
 
+def test_a_draw_with_more_items_than_the_first_is_counted_as_it_stands(tmp_path: Path) -> None:
+    def lose_one(work: Path) -> None:
+        give_away(work)
+        items = [item for _, item in iter_items(work / "tasks")]
+        write_jsonl(work / "tasks" / "items.jsonl", items[1:])
+
+    asked = TaskSettings(tasks=("title", "tag"))
+    build(tmp_path, lose_one, tasks=asked)
+    audit(tmp_path, settings(target=100, tasks=asked), encoder=Words(), redraw=True, drop=True)
+    title = read_record(tmp_path, "audit").counts[0]
+    items = [item for _, item in iter_items(tmp_path / "audit") if item.task == "title"]
+    assert title.into == 100 and title.out == len(items) == 100 - sum(title.why.values())
+
+
+def test_items_made_with_other_settings_are_refused(built: Path) -> None:
+    fewer = settings(target=100, tasks=TaskSettings(tasks=("title", "tag")))
+    with pytest.raises(StepError, match=r"^audit: the section tasks .* run tasks again with these settings"):
+        audit(built, fewer, encoder=Words(), force=True)
+
+
 def test_a_task_that_no_draw_can_mend_is_named_and_its_items_can_be_dropped(tmp_path: Path) -> None:
     videos = [video(n) for n in range(300)]
     comments = [c for v in videos for c in thread(v, 104)]
@@ -186,8 +206,9 @@ def test_texts_on_both_sides_are_listed(tmp_path: Path) -> None:
     overlaps = read_report(tmp_path).overlaps
     assert len(overlaps) == 40 and {one.field for one in overlaps} == {"title"}
     assert not any("practised" in note for note in read_record(tmp_path, "audit").notes)
-    more = msgspec.structs.replace(asked, audit=AuditSettings(practice=1000))
+    more = msgspec.structs.replace(asked, audit=AuditSettings(practice=1000, level=0.9))
     audit(tmp_path, more, encoder=Words())
+    assert "with 90 % intervals" in (tmp_path / "audit" / "audit.md").read_text()
     train = read_record(tmp_path, "split").counts[-1].out
     said = f"the classifier practised on all {train} videos for training; audit.practice is 1,000"
     assert said in read_record(tmp_path, "audit").notes

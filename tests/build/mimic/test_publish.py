@@ -10,15 +10,25 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import yaml
 
 from tests.support.mimic_build_kit import Words, build_all, settings, video
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.format import Comment, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import MIMICKING, THINKING
 from vivant.build.mimic.comment_pool import choose_comments
+from vivant.build.mimic.data_cards import render_card
+from vivant.build.mimic.ids_edition import read_ids
 from vivant.build.mimic.publication import publish
-from vivant.build.mimic.settings import PoolSettings, PublishSettings, TrainSettings
-from vivant.build.mimic.steps import StepError, read_record
+from vivant.build.mimic.settings import (
+    IngestSettings,
+    PipelineSettings,
+    PoolSettings,
+    PublishSettings,
+    TaskSettings,
+    TrainSettings,
+)
+from vivant.build.mimic.steps import StepError, begin_step, read_record
 from vivant.build.mimic.training_set import QA, TrainingPair, make_training_set
 from vivant.build.mimic.video_records import VideoRecord
 from vivant.train.data.shards import list_shards
@@ -63,12 +73,38 @@ def test_checksums_hold_for_every_file(work: Path) -> None:
 def test_card_and_data_sheet_say_what_is_in_it(work: Path) -> None:
     full = work / "publish" / "full"
     card, sheet = (full / "README.md").read_text(), (full / "DATASHEET.md").read_text()
-    head = card.split("---")[1]
-    assert "license: cc-by-4.0" in head and "language: [en]" in head and "n<1K" in head
+    head = yaml.safe_load(card.split("---")[1])
+    assert head["license"] == "cc-by-4.0" and head["language"] == ["en"]
+    assert head["size_categories"] == ["n<1K"]
     assert "48 videos" in card and "kit@example.org" in card
     for words in ("not among the top of its platform", "views 1", "Uploaders are hashes", "Known limits"):
         assert words in sheet
     assert (full / "proof.json").is_file() and (full / "audit.md").is_file()
+
+
+def test_the_head_of_a_card_is_yaml_whatever_name_and_languages_are(work: Path) -> None:
+    named = settings(publish=PublishSettings(name='Videos: "mine"', licence="other"))
+    videos = [
+        msgspec.structs.replace(line, language=language)
+        for (_, line), language in zip(iter_videos(work / "publish" / "full"), ("no", "en"), strict=False)
+    ]
+    head = yaml.safe_load(render_card(work, named, videos, []).split("---")[1])
+    assert head["pretty_name"] == 'Videos: "mine"' and head["language"] == ["en", "no"]
+
+
+def test_what_is_said_of_a_step_is_what_it_did_whatever_the_settings_are_now(
+    work: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "work"
+    shutil.copytree(work, copy)
+    with begin_step(copy, "ingest", [], {"ingest": IngestSettings(mentions="hash")}, force=True):
+        pass
+    shutil.copyfile(work / "ingest" / "media.txt", copy / "ingest" / "media.txt")
+    publish(copy, PipelineSettings(tasks=TaskSettings(description_characters=9)), force=True)
+    sheet = (copy / "publish" / "full" / "DATASHEET.md").read_text()
+    assert "the top 50% (*) of a platform" in sheet and "@-mentions: hashed" in sheet
+    header, *_ = read_ids(copy / "publish" / "ids" / "ids.jsonl")
+    assert (header.description_characters, header.mentions) == (400, "hash")
 
 
 def test_missing_video_files_are_said(work: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from vivant.build.mimic.strata import VideoCandidate, allot_places, choose_video
 
 
 def verdicts(work: Path) -> dict[str, dict[str, Any]]:
-    rows = pl.read_parquet(work / "select" / "videos.parquet").to_dicts()
+    rows = pl.read_parquet(work / "select" / "videos.parquet", glob=False).to_dicts()
     return {row["ref"]: row for row in rows}
 
 
@@ -176,6 +176,29 @@ def test_places_are_all_dealt_out_and_never_more_than_there_are(balance: float, 
     given = allot_places(sizes, places, balance)
     assert sum(given.values()) == min(places, 111)
     assert all(0 <= given[s] <= sizes[s] for s in sizes)
+
+
+def test_a_platform_that_no_video_is_from_is_named(tmp_path: Path) -> None:
+    videos = [video(n) for n in range(100)]
+    named = r"select\.top names TikTok, but all videos are from tiktok, youtube"
+    with pytest.raises(StepError, match=named):
+        run(tmp_path / "a", videos, top={"TikTok": 0.5})
+    run(tmp_path / "b", videos, top={"TikTok": 0.5, "*": 0.5})
+    assert re.fullmatch(named, read_record(tmp_path / "b", "select").notes[-1])
+
+
+def test_the_limit_that_costs_most_is_named_as_its_setting(tmp_path: Path) -> None:
+    videos = [video(n, uploader="everyone") for n in range(60)]
+    with pytest.raises(StepError, match=r"loosen the limit that costs most \(select\.giant\)"):
+        run(tmp_path / "a", videos)
+    with pytest.raises(StepError, match=r"\(select\.require\)"):
+        run(tmp_path / "b", [video(n, tags=[]) for n in range(60)], require=("tags",))
+
+
+def test_a_work_folder_may_have_the_letters_of_patterns_in_its_name(tmp_path: Path) -> None:
+    videos = [video(n) for n in range(100)]
+    odd = run(tmp_path / "crawl [1]* what?", videos)
+    assert odd == run(tmp_path / "plain", videos)
 
 
 def test_the_order_of_the_files_changes_nothing(tmp_path: Path) -> None:

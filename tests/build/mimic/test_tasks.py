@@ -177,13 +177,21 @@ def test_all_comments_equal(tmp_path: Path) -> None:
         build(tmp_path, videos, settings(target=40), comments)
 
 
-def test_a_misspelt_task_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StepError, match=r"tasks: Unknown task 'titel'; did you mean 'title'"):
-        build(
-            tmp_path,
-            [video(n) for n in range(100)],
-            settings(target=40, tasks=TaskSettings(tasks=("titel",))),
-        )
+def test_a_benchmark_without_a_question_is_refused_even_where_no_share_is_asked_for(tmp_path: Path) -> None:
+    videos = [video(n, tags=[]) for n in range(100)]
+    with pytest.raises(
+        StepError, match=r"^tasks: not one of 40 videos can be asked about \(tag: 40 no tags that say"
+    ):
+        build(tmp_path, videos, settings(target=40, tasks=TaskSettings(tasks=("tag",), least=0.0)))
+
+
+def test_with_three_categories_the_setting_that_helps_is_named(tmp_path: Path) -> None:
+    videos = [video(n, category="abc"[n % 3]) for n in range(100)]
+    apart, mixed = (TaskSettings(tasks=("title",), other_category=other) for other in (True, False))
+    with pytest.raises(StepError, match=r"too few unrelated videos.*set tasks\.other_category: false"):
+        build(tmp_path / "a", videos, settings(target=40, tasks=apart))
+    build(tmp_path / "b", videos, settings(target=40, tasks=mixed))
+    assert len(items_of(tmp_path / "b")) >= 20
 
 
 def test_a_common_category_is_asked_for_no_more_than_is_fair(tmp_path: Path) -> None:

@@ -16,7 +16,13 @@ from msgspec import Struct
 
 from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import describe_scene
-from vivant.build.mime.plan_file import OwnAction, OwnBackground, Specification, load_mini_plan
+from vivant.build.mime.plan_file import (
+    OwnAction,
+    OwnBackground,
+    Specification,
+    check_distractors,
+    load_mini_plan,
+)
 from vivant.build.mime.recording import MOTION_FILES
 from vivant.build.mime.scenes import BLANK, SCENES, read_background
 from vivant.build.mime.semantic_choice import (
@@ -26,7 +32,7 @@ from vivant.build.mime.semantic_choice import (
     choose_distractors,
     choose_misaligned,
 )
-from vivant.core.errors import DataError, unknown_name_error
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.progress import ProgressCallback
 from vivant.core.table import Table
 from vivant.core.yaml_files import read_yaml, write_yaml
@@ -248,17 +254,17 @@ def override(spec: Specification, changes: Sequence[Alignment], source: str) -> 
                 )
         if change.aligned == change.misaligned:
             raise DataError(f"{source}, {change.action}: '{change.aligned}' cannot both fit and not fit")
-        both = set(change.distractors) & set(by_name[change.action].labels)
-        if both:
-            raise DataError(
-                f"{source}, {change.action}: '{both.pop()}' is a right answer, not a wrong option"
-            )
-        by_name[change.action] = msgspec.structs.replace(
+        changed = msgspec.structs.replace(
             by_name[change.action],
             background=change.aligned,
             misaligned=change.misaligned,
             distractors=change.distractors,
         )
+        try:
+            check_distractors(changed)
+        except UsageError as error:
+            raise DataError(f"{source}: {error}") from None
+        by_name[change.action] = changed
     return msgspec.structs.replace(spec, actions=tuple(by_name.values()))
 
 

@@ -49,7 +49,7 @@ def check_folder(
     base = root or RenderIndex(folder).root or folder
     jobs = plan_jobs(edition, base, None)
     checks: dict[str, VideoCheck] = {}
-    for result in _look([(job, folder) for job in jobs], workers):
+    for result in _check_all([(job, folder) for job in jobs], workers):
         checks[result.file] = result
         if progress is not None:
             progress(len(checks), len(jobs), result.file)
@@ -58,7 +58,7 @@ def check_folder(
     return FolderCheck(len(jobs), sum(result.frames for result in checks.values()), tuple(lines))
 
 
-def _look(tasks: Sequence[tuple[RenderJob, Path]], workers: int) -> Iterator[VideoCheck]:
+def _check_all(tasks: Sequence[tuple[RenderJob, Path]], workers: int) -> Iterator[VideoCheck]:
     for (job, _), result in ProcessPool[tuple[RenderJob, Path], VideoCheck](workers, check_video).run(tasks):
         yield result or VideoCheck(job.shot.file, 0, ("it kills whoever decodes it",))
 

@@ -96,6 +96,7 @@ def make_dataset(
     if out.resolve() == source.resolve():
         raise DataError(f"{out} is the folder of the rendered videos; name another one with --out")
     try:
+        _refuse_strangers(out, editions)
         (out / SUMS).unlink(missing_ok=True)
         for name in editions:
             _tidy(out / name, {row.file_name: row.split for row in rows})
@@ -158,6 +159,25 @@ def _read_rows(source: Path) -> list[MimeMetadataRow]:
 
 
 # ── videos ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _refuse_strangers(out: Path, editions: Mapping[str, tuple[int, int]]) -> None:
+    """Refuse a folder that holds other things: they would be overwritten, or given out with the dataset."""
+    present = _list_visible(out)
+    files = (PLAN, SHEET, SUMS) if set(present) & set(editions) else ()
+    strangers = [out / name for name in present if name not in (*editions, *files)]
+    for edition in editions:
+        strangers += [out / edition / name for name in _list_visible(out / edition) if name not in SPLITS]
+    if strangers:
+        raise DataError(
+            f"{strangers[0]} is not of this dataset; remove it, or name an empty folder with --out"
+        )
+
+
+def _list_visible(folder: Path) -> list[str]:
+    if not folder.exists():
+        return []
+    return sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
 
 def _tidy(folder: Path, places: Mapping[str, str]) -> None:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.choreography import ACTIONS
-from vivant.build.mime.edition import METADATA, Edition, stage, write_metadata, write_plan
+from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, stage, write_metadata, write_plan
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.plan_file import Specification, check_plan
 from vivant.build.mime.render_index import RenderedVideo, RenderIndex
@@ -217,6 +217,8 @@ def run_jobs(
 ) -> RenderOutcome:
     """Make what is missing in `out`. Raises where the disk is full, or another run is at work there; single failures
     are in the outcome."""
+    if (out / SHEET).exists() and not (out / PLAN).exists():
+        raise DataError(f"{out / SHEET} is not of an edition and would be lost; choose another folder")
     busy = DataError(f"Another run is making videos in {out}; wait for it, or choose another folder")
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ a plan are relative to the folder that it lies in.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -21,8 +22,10 @@ from vivant.build.mime.plan import VARIANTS, Variant
 from vivant.build.mime.recording import MOTION_FILES
 from vivant.build.mime.renderers import RENDERERS
 from vivant.build.mime.scenes import BLANK, SCENES
+from vivant.build.mime.semantic_choice import DISTRACTORS
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.yaml_files import read_resource, read_yaml
+from vivant.metrics.text import normalise_text
 
 PRESETS: dict[str, tuple[Variant, ...]] = {"mime": VARIANTS}
 """Sets of variants by name: `mime` is the ten of the paper."""
@@ -257,17 +260,38 @@ def _check_action(action: OwnAction, scenes: Iterable[str], root: Path) -> None:
         raise UsageError(f"the action '{action.name}' has no labels; give `labels: [name of it, other name]`")
     if not action.background:
         raise UsageError(f"the action '{action.name}' has no background that fits; give `background: NAME`")
+    if action.actor and not _NAME.fullmatch(action.actor):
+        raise UsageError(f"the actor '{action.actor}' of '{action.name}' should be letters or digits")
+    if not math.isfinite(action.heading):
+        raise UsageError(f"the heading {action.heading:g} of '{action.name}' is not a number of degrees")
     for label in (*action.labels, *action.distractors):
         if "|" in label:
             raise UsageError(
                 f"'{label}' of '{action.name}' has a | in it, which separates labels in metadata"
             )
-    both = set(action.labels) & set(action.distractors)
-    if both:
-        raise UsageError(f"'{both.pop()}' is a label of '{action.name}' and also one of its distractors")
+    check_distractors(action)
     for scene in (action.background, action.misaligned):
         if scene and scene not in scenes:
             raise unknown_name_error("background", scene, scenes)
+
+
+def check_distractors(action: OwnAction) -> None:
+    """Refuse stated wrong options that are not wrong, not different, or not as many as drawn ones are."""
+    if len(action.distractors) not in (0, DISTRACTORS):
+        raise UsageError(
+            f"'{action.name}' has {len(action.distractors)} distractors; give {DISTRACTORS}, or none"
+        )
+    labels = {normalise_text(label) for label in action.labels}
+    seen: set[str] = set()
+    for text in action.distractors:
+        form = normalise_text(text)
+        if not form:
+            raise UsageError(f"a distractor of '{action.name}' says nothing: '{text}'")
+        if form in labels:
+            raise UsageError(f"'{text}' is a label of '{action.name}' and also one of its distractors")
+        if form in seen:
+            raise UsageError(f"the distractor '{text}' of '{action.name}' stands there twice")
+        seen.add(form)
 
 
 def _check_avatar(name: str, avatar: OwnCharacter, spec: Specification, fault: Any, root: Path) -> None:

@@ -140,6 +140,7 @@ def check_files(spec: Specification, root: Path) -> None:
             continue
         try:
             recording = read_recording(root / action.motion)
+            _check_moves(recording.motion, spec.fps, root / action.motion)
         except DataError as error:
             refused[action.motion] = error
             continue
@@ -157,6 +158,15 @@ def check_files(spec: Specification, root: Path) -> None:
 
             still = cut(perform(ACTIONS["Waving01"], 4.0), 0, 1)
             drive(read_bones(root / avatar.file), still, avatar.size, str(root / avatar.file))
+
+
+def _check_moves(motion: Motion, fps: float, file: Path) -> None:
+    """Refuse a recording that is a single picture: nothing is mimed in it."""
+    if len(motion) < 2 or round(motion.seconds * fps) < 2:
+        raise DataError(
+            f"{file}: {motion.seconds:.2f} s of motion are a single picture at {fps:g} frames a second; "
+            "name a longer recording"
+        )
 
 
 @dataclass

@@ -17,6 +17,8 @@ from vivant.core.errors import DataError
 
 TOO_CLOSE = 0.5
 """From this cosine up an answer counts as right in free form, so no wrong option may reach it."""
+DISTRACTORS = 3
+"""Wrong options of an action."""
 _DIGITS = 4
 
 
@@ -50,7 +52,7 @@ def choose_distractors(
     *,
     seed: int,
     drop: int,
-    count: int = 3,
+    count: int = DISTRACTORS,
 ) -> tuple[str, ...]:
     """`count` labels of other actions, drawn after the `drop` nearest in meaning were left out.
 

@@ -1,7 +1,7 @@
 """The step audit: how far each task can be guessed without the video, before and after drawing again.
 
 A task is as guessable as its best guesser is right, told with a Wilson interval that is corrected for the number of
-looks (Bonferroni over guessers and tasks). Where its lower end is above 25 %, the task gives something away. With
+comparisons (Bonferroni over guessers and tasks). Where its lower end is above 25 %, the task gives something away. With
 `redraw`, wrong options of such a task are drawn again by the same rules until it does not; a task that always does
 keeps its best draw and is named. Comment popularity keeps its published ranks: what is drawn for it is a variant in a
 file of its own.
@@ -37,13 +37,14 @@ from vivant.build.mimic.overlap import TextOverlap, find_overlaps
 from vivant.build.mimic.practice_items import RankingPractice, make_practice_items, sample_practice
 from vivant.build.mimic.rank_matching import VARIANT, PopularityScores, RankMatcher
 from vivant.build.mimic.settings import PipelineSettings
-from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.steps import BuildStep, begin_step, read_record
 from vivant.build.mimic.tasks import read_bench_videos
 from vivant.build.mimic.vectors import TextEncoder, VectorStore
 from vivant.core.errors import DataError
 from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.table import Cell, Table, to_markdown
+from vivant.runs.settings import digest
 
 STEP = "audit"
 REPORT = "audit.json"
@@ -56,19 +57,19 @@ class TaskAudit(Struct, frozen=True, kw_only=True):
     """One task: its items as they are, and what guessers make of them."""
 
     items: tuple[MimicItem, ...]
-    looks: tuple[GuesserResult, ...]
+    results: tuple[GuesserResult, ...]
     solved: tuple[str, ...]
     """Items that all solvers get right."""
 
     @property
     def passes(self) -> bool:
         """Whether chance explains every guesser."""
-        return all(result.passes for result in self.looks)
+        return all(result.passes for result in self.results)
 
     @property
     def worst(self) -> float:
         """How far the best guesser is above chance for certain."""
-        return max((result.floor for result in self.looks), default=0.0)
+        return max((result.floor for result in self.results), default=0.0)
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
@@ -87,6 +88,8 @@ class AuditReport(Struct, frozen=True, kw_only=True):
     variant: tuple[GuesserResult, ...] = ()
     """Guessers on comment popularity as matched; empty where it was not drawn."""
     variant_practised: int = 0
+    level: float = 0.95
+    """Of the intervals `low` to `high`."""
 
 
 def audit(
@@ -126,9 +129,7 @@ def _audit(
     drop: bool,
     store: VectorStore,
 ) -> None:
-    first: dict[str, list[MimicItem]] = {task: [] for task in settings.tasks.tasks}
-    for _, item in iter_items(work / "tasks"):
-        first[item.task].append(item)
+    first = _read_first_draw(work, settings, step)
     learned = {
         task: OptionClassifier(items) for task, items in make_practice_items(work, settings, progress).items()
     }
@@ -136,47 +137,59 @@ def _audit(
     if ranking is not None:
         learned[OWN] = OptionClassifier(ranking.make_judging())
     auditor = _Auditor(settings, store, learned)
-    before = {task: auditor.look_at(items) for task, items in first.items()}
-    after, draws = dict(before), dict.fromkeys(before, 0)
+    before = {task: auditor.audit_items(items) for task, items in first.items()}
+    drawn, draws = dict(before), dict.fromkeys(before, 0)
     failing = [task for task, audited in before.items() if not audited.passes and task != OWN]
     matched, variant_practised = None, 0
     if redraw and (failing or ranking is not None):
         maker = ItemMaker(read_bench_videos(work, settings), settings.tasks, settings.seed, store)
         for number, task in enumerate(failing):
             progress(number, len(failing), f"tasks drawn again; now {task}")
-            after[task], draws[task] = auditor.draw_again(maker, task, before[task])
+            drawn[task], draws[task] = auditor.draw_again(maker, task, before[task])
         if ranking is not None and before[OWN].items:
             progress(len(failing), len(failing) + 1, f"tasks drawn again; now {OWN}, {VARIANT}")
             matched, variant_practised = auditor.draw_matched(maker, ranking)
-    solved = [name for audited in after.values() for name in audited.solved]
-    dropped: list[str] = []
+    solved = [name for audited in drawn.values() for name in audited.solved]
+    after = drawn
     if drop:
-        dropped = solved
         after = {
-            task: auditor.look_at([item for item in audited.items if item.id not in set(audited.solved)])
-            for task, audited in after.items()
+            task: auditor.audit_items([item for item in audited.items if item.id not in set(audited.solved)])
+            for task, audited in drawn.items()
         }
         if matched is not None:
             kept = [item for item in matched.items if item.id not in set(matched.solved)]
-            matched = auditor.look_at(kept, auditor.matched_judge)
+            matched = auditor.audit_items(kept, auditor.matched_judge)
     with connect(work, settings.memory, settings.workers) as connection:
         overlaps = find_overlaps(connection, work)
         draw_distributions(
             connection, work, step.folder / "figures", [i for f in after.values() for i in f.items]
         )
     report = AuditReport(
-        before=tuple(result for audited in before.values() for result in audited.looks),
-        after=tuple(result for audited in after.values() for result in audited.looks),
+        before=tuple(result for audited in before.values() for result in audited.results),
+        after=tuple(result for audited in after.values() for result in audited.results),
         draws=draws,
         failing=tuple(task for task, audited in after.items() if not audited.passes),
         solved=tuple(solved),
-        dropped=tuple(dropped),
+        dropped=tuple(solved) if drop else (),
         practised={task: result.practised for task, result in learned.items()},
         overlaps=tuple(overlaps),
-        variant=matched.looks if matched else (),
+        variant=matched.results if matched else (),
         variant_practised=variant_practised,
+        level=settings.audit.level,
     )
-    _write(step, report, before, after, matched)
+    _write(step, report, drawn, after, matched)
+
+
+def _read_first_draw(work: Path, settings: PipelineSettings, step: BuildStep) -> dict[str, list[MimicItem]]:
+    """The items of the step tasks, task by task; they must be of the tasks that the settings name."""
+    first: dict[str, list[MimicItem]] = {task: [] for task in settings.tasks.tasks}
+    if digest(read_record(work, "tasks").parameters["tasks"]) != digest(msgspec.to_builtins(settings.tasks)):
+        raise step.fail(
+            "the section tasks of the settings is not that of the step tasks; run tasks again with these settings"
+        )
+    for _, item in iter_items(work / "tasks"):
+        first[item.task].append(item)
+    return first
 
 
 class _Auditor:
@@ -186,16 +199,18 @@ class _Auditor:
         self._settings = settings.audit
         self._store = store
         self._learned = learned
-        self._looks = len(GUESSERS) * len(settings.tasks.tasks)
+        self._comparisons = len(GUESSERS) * len(settings.tasks.tasks)
         self.matched_judge: OptionClassifier | None = None
 
-    def look_at(self, items: Sequence[MimicItem], judge: OptionClassifier | None = None) -> TaskAudit:
+    def audit_items(self, items: Sequence[MimicItem], judge: OptionClassifier | None = None) -> TaskAudit:
         """What guessers make of the items of one task."""
         if not items:
-            return TaskAudit(items=(), looks=(), solved=())
+            return TaskAudit(items=(), results=(), solved=())
         picks = guess(items, self._store, judge or self._learned[items[0].task])
         return TaskAudit(
-            items=tuple(items), looks=tuple(self._look(items, picks)), solved=tuple(find_solved(items, picks))
+            items=tuple(items),
+            results=tuple(self._score(items, picks)),
+            solved=tuple(find_solved(items, picks)),
         )
 
     def draw_matched(self, maker: ItemMaker, practice: RankingPractice) -> tuple[TaskAudit, int]:
@@ -209,7 +224,7 @@ class _Auditor:
             scores.add(OptionClassifier(practice.make_dealing(RankMatcher(scores, slack))))
         self.matched_judge = OptionClassifier(practice.make_judging(RankMatcher(scores, slack)))
         items = maker.make(OWN, 0, RankMatcher(scores, slack)).items
-        return self.look_at(items, self.matched_judge), self.matched_judge.practised
+        return self.audit_items(items, self.matched_judge), self.matched_judge.practised
 
     def draw_again(self, maker: ItemMaker, task: str, first: TaskAudit) -> tuple[TaskAudit, int]:
         """The first draw that passes, or the best of all, and its number.
@@ -223,12 +238,12 @@ class _Auditor:
             if len(items) < len(first.items):
                 continue
             quick = max(
-                result.floor for result in self._look(items, guess_quickly(items, self._learned[task]))
+                result.floor for result in self._score(items, guess_quickly(items, self._learned[task]))
             )
             if quick > CHANCE:
                 failed.append((quick, attempt, items))
                 continue
-            audited = self.look_at(items)
+            audited = self.audit_items(items)
             if audited.worst < best.worst:
                 best, number = audited, attempt
             if audited.passes:
@@ -236,36 +251,36 @@ class _Auditor:
         for quick, attempt, items in sorted(failed, key=lambda result: result[:2]):
             if quick >= best.worst:
                 break
-            audited = self.look_at(items)
+            audited = self.audit_items(items)
             if audited.worst < best.worst:
                 best, number = audited, attempt
         return best, number
 
-    def _look(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[GuesserResult]:
-        return score_guessers(items, picks, self._looks, self._settings.level)
+    def _score(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[GuesserResult]:
+        return score_guessers(items, picks, self._comparisons, self._settings.level)
 
 
 # ── telling ──
 
 
-def audit_table(looks: Sequence[GuesserResult], title: str) -> Table:
+def audit_table(results: Sequence[GuesserResult], title: str, level: float) -> Table:
     """Tasks down, guessers across: percent right with its interval; ✗ where it is more than chance."""
     by_task: dict[str, dict[str, GuesserResult]] = {}
-    for result in looks:
+    for result in results:
         by_task.setdefault(result.task, {})[result.guesser] = result
     body: list[tuple[Cell, ...]] = []
-    for task, results in by_task.items():
-        n = next(iter(results.values())).n
-        cells = [_cell(results[name]) if name in results else "–" for name in GUESSERS]
-        body.append((task, n, *cells, format_guessability(list(results.values()))))
-    smallest = min((next(iter(results.values())).n for results in by_task.values()), default=0)
+    for task, of_task in by_task.items():
+        n = next(iter(of_task.values())).n
+        cells = [_cell(of_task[name]) if name in of_task else "–" for name in GUESSERS]
+        body.append((task, n, *cells, format_guessability(list(of_task.values()))))
+    smallest = min((result.n for result in results), default=0)
     return Table(
         title=title,
         columns=("task", "items", *GUESSERS, "guessable"),
         body=tuple(body),
         notes=(
-            "Percent right with 95 % intervals; chance is 25. guessable: the best guesser, with an interval corrected "
-            "for the number of looks; ✗ where even its lower end is above chance.",
+            f"Percent right with {100 * level:g} % intervals; chance is 25. guessable: the best guesser, with an "
+            "interval corrected for the number of comparisons; ✗ where even its lower end is above chance.",
             f"The smallest task could have shown an advantage of {100 * detectable_advantage(smallest):.1f} points.",
         ),
     )
@@ -281,11 +296,12 @@ def format_guessability(results: Sequence[GuesserResult]) -> str:
 
 
 def _tables(report: AuditReport) -> list[Table]:
-    tables = [audit_table(report.before, "Options alone, as first drawn")]
+    tables = [audit_table(report.before, "Options alone, as first drawn", report.level)]
     if any(report.draws.values()) or report.dropped:
-        tables.append(audit_table(report.after, "Options alone, as published"))
+        tables.append(audit_table(report.after, "Options alone, as published", report.level))
     if report.variant:
-        table = audit_table(report.variant, f"Options alone, {OWN} as {VARIANT} ({VARIANT_ITEMS})")
+        title = f"Options alone, {OWN} as {VARIANT} ({VARIANT_ITEMS})"
+        table = audit_table(report.variant, title, report.level)
         learnt = f"Its classifier learnt from {report.variant_practised:,} questions with options of the same kind."
         tables.append(msgspec.structs.replace(table, notes=(*table.notes, learnt)))
     return tables
@@ -313,7 +329,7 @@ def _cell(result: GuesserResult) -> str:
 def _write(
     step: BuildStep,
     report: AuditReport,
-    before: dict[str, TaskAudit],
+    drawn: dict[str, TaskAudit],
     after: dict[str, TaskAudit],
     matched: TaskAudit | None,
 ) -> None:
@@ -328,10 +344,9 @@ def _write(
     (step.folder / "audit.md").write_text(text, encoding="utf-8")
     (step.folder / "solved.txt").write_text("".join(f"{name}\n" for name in report.solved), encoding="utf-8")
     write_jsonl(step.folder / "overlaps.jsonl", report.overlaps)
-    for task, audited in before.items():
-        count = len(after[task].items)
-        why = {"solved by every guesser": len(audited.items) - count} if report.dropped else {}
-        step.count(f"{task} items", into=len(audited.items), out=count, why=why)
+    for task, audited in drawn.items():
+        into, out = len(audited.items), len(after[task].items)
+        step.count(f"{task} items", into=into, out=out, why={"solved by every guesser": into - out})
     if matched is not None:
         step.count(f"{OWN} items, {VARIANT}", out=len(matched.items))
     for task, number in report.draws.items():
@@ -343,8 +358,8 @@ def _write(
         step.note(sentence)
 
 
-def describe_guessability(report: AuditReport) -> list[str]:
-    """How far the tasks can be guessed from options alone, in sentences."""
+def describe_guessability(report: AuditReport, variant: str = VARIANT_ITEMS) -> list[str]:
+    """How far the tasks can be guessed from options alone, in sentences. `variant` says where the variant is."""
     by_task: dict[str, list[GuesserResult]] = {}
     for result in report.after:
         by_task.setdefault(result.task, []).append(result)
@@ -367,6 +382,6 @@ def describe_guessability(report: AuditReport) -> list[str]:
     if report.variant:
         sentences.append(
             f"{OWN}, {VARIANT}: guessable in {format_guessability(report.variant).removesuffix(' ✗')} % "
-            f"({VARIANT_ITEMS})"
+            f"({variant})"
         )
     return sentences

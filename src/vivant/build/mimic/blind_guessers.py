@@ -35,7 +35,7 @@ class GuesserResult(Struct, frozen=True, kw_only=True):
     high: float
     """The interval shown."""
     floor: float
-    """Lower end of the interval corrected for the number of looks: above chance, the task gives something away."""
+    """Lower end, corrected for the number of comparisons: above chance, the task gives something away."""
     ceiling: float
     """Its upper end."""
 
@@ -88,11 +88,11 @@ def _top(score: NDArray[np.float64], tie_breaks: NDArray[np.float64]) -> Picks:
 
 
 def score_guessers(
-    items: Sequence[MimicItem], picks: Mapping[str, Picks], looks: int, level: float
+    items: Sequence[MimicItem], picks: Mapping[str, Picks], comparisons: int, level: float
 ) -> list[GuesserResult]:
-    """Every guesser on one task. `looks` is how many such figures are looked at in all."""
+    """Every guesser on one task. `comparisons` is how many such figures there are in all."""
     keys = np.array([item.key for item in items], np.int64)
-    corrected = 1 - (1 - level) / max(looks, 1)
+    corrected = 1 - (1 - level) / max(comparisons, 1)
     results = []
     for name, picked in picks.items():
         right, n = int((picked == keys).sum()), len(items)

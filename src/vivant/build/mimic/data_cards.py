@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
+import yaml
 
 from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.audit import describe_guessability, read_report
-from vivant.build.mimic.settings import PipelineSettings
+from vivant.build.mimic.rank_matching import VARIANT
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import RECORD, read_record
 from vivant.build.templates import render_markdown
 from vivant.core.table import to_markdown
@@ -28,9 +29,7 @@ def render_card(
         "vivant.build.mimic",
         "card.md.j2",
         name=settings.publish.name,
-        licence=settings.publish.licence,
-        languages=sorted({video.language for video in videos if video.language}),
-        size=next((name for limit, name in _SIZES if len(items) < limit), "100K<n<1M"),
+        head=_format_head(settings, videos, len(items)),
         videos=len(videos),
         items=len(items),
         tasks=Counter(item.task for item in items),
@@ -39,10 +38,28 @@ def render_card(
     )
 
 
+def _format_head(settings: PipelineSettings, videos: Sequence[MimicVideo], items: int) -> str:
+    """What hubs read, as YAML: a name may hold a colon, and the language `no` is not false."""
+    content = {
+        "pretty_name": settings.publish.name,
+        "license": settings.publish.licence,
+        "language": sorted({video.language for video in videos if video.language}),
+        "task_categories": ["visual-question-answering", "video-text-to-text"],
+        "size_categories": [next((name for limit, name in _SIZES if items < limit), "100K<n<1M")],
+        "tags": ["video", "user-generated", "multiple-choice", "mimic-bench"],
+    }
+    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
+
+
 def render_datasheet(
-    work: Path, settings: PipelineSettings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
+    work: Path,
+    settings: PipelineSettings,
+    masking: IngestSettings,
+    videos: Sequence[MimicVideo],
+    items: Sequence[MimicItem],
 ) -> str:
-    """The data sheet, with the counts of every step."""
+    """The data sheet, with the counts of every step. What it says of a step is from that step's own record."""
+    selection = read_record(work, "select").parameters
     licences = Counter((video.licence or "not stated", _origin(video.source)) for video in videos)
     return render_markdown(
         "vivant.build.mimic",
@@ -62,10 +79,10 @@ def render_datasheet(
             for step in _STEPS
             if (work / step / RECORD).is_file()
         ],
-        weights=msgspec.to_builtins(settings.select.weights),
-        top=settings.select.top,
-        mentions={"remove": "removed", "hash": "hashed", "keep": "kept"}[settings.ingest.mentions],
-        links={"remove": "removed", "keep": "kept"}[settings.ingest.links],
+        weights=selection["weights"],
+        top=selection["top"],
+        mentions={"remove": "removed", "hash": "hashed", "keep": "kept"}[masking.mentions],
+        links={"remove": "removed", "keep": "kept"}[masking.links],
         contact=_contact(settings),
         licences=licences.most_common(20),
         verdict=_verdict(work),
@@ -80,7 +97,9 @@ def render_ids_card(settings: PipelineSettings, videos: int, items: int) -> str:
 
 
 def _verdict(work: Path) -> str:
-    return " ".join(f"{sentence}." for sentence in describe_guessability(read_report(work)))
+    return " ".join(
+        f"{sentence}." for sentence in describe_guessability(read_report(work), f"the edition {VARIANT}")
+    )
 
 
 def _contact(settings: PipelineSettings) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _SPILL = ".duckdb-"
+_WILDCARD = re.compile(r"[*?\[]")
 _SIZE = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B", re.IGNORECASE)
 
 
@@ -85,8 +86,8 @@ def _delete_abandoned(work: Path) -> None:
 
 def parquet_source(folder: Path) -> str:
     """All Parquet files of a folder as a DuckDB table expression; a single file as itself."""
-    path = str(folder if folder.suffix == ".parquet" else folder / "*.parquet").replace("'", "''")
-    return f"read_parquet('{path}')"
+    path = _WILDCARD.sub(r"[\g<0>]", str(folder)).replace("'", "''")
+    return f"read_parquet('{path}')" if folder.suffix == ".parquet" else f"read_parquet('{path}/*.parquet')"
 
 
 def _first_line(error: Exception) -> str:

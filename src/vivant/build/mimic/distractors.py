@@ -64,7 +64,7 @@ class DistractorCosts:
         self._rng = rng
         self._forms: Codes | None = None
         if texts.task == "comment-match":
-            self._forms, self._said = _number_forms(strings, material.said)
+            self._forms, self._comment_forms = _number_forms(strings, material.comment_forms)
         self._vectors: Vectors | None = None
         self._gists: Vectors | None = None
         self._limits = np.full(len(strings), material.settings.likeness)
@@ -121,7 +121,7 @@ class DistractorCosts:
         if self._forms is not None:
             for number, row in enumerate(rows):
                 marked = np.zeros(len(self._forms), bool)
-                marked[self._said[self.texts.owner[row]]] = True
+                marked[self._comment_forms[self.texts.owner[row]]] = True
                 result[number] = marked[self._forms[columns]]
         if self._vectors is not None and self._gists is not None:
             fit = _compute_cosines(self._gists[rows], self._vectors[columns])

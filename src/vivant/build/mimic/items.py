@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 
 from vivant.benchmarks.mimic.format import MimicItem, MimicOption
-from vivant.benchmarks.mimic.names import OWN, THINKING
+from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.distractors import draw_distractors
 from vivant.build.mimic.popularity import choose_ranked_options
 from vivant.build.mimic.rank_matching import RankMatcher
@@ -16,7 +16,6 @@ from vivant.build.mimic.settings import TaskSettings
 from vivant.build.mimic.vectors import VectorStore
 from vivant.build.mimic.video_records import VideoRecord
 from vivant.build.mimic.video_table import VideoTable
-from vivant.core.errors import unknown_name_error
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.randomness import derive_seed, shuffled_indices
 
@@ -38,9 +37,6 @@ class ItemMaker:
     def __init__(
         self, videos: Sequence[VideoRecord], settings: TaskSettings, seed: int, store: VectorStore | None
     ) -> None:
-        for task in settings.tasks:
-            if task not in THINKING:
-                raise unknown_name_error("task", task, THINKING, "(tasks.tasks)")
         self._material = VideoTable(videos, settings, seed, store)
         self._settings = settings
         self._seed = seed

@@ -38,14 +38,14 @@ def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[TextOverla
         rows = connection.execute(f"""
             WITH texts AS (
                 SELECT v.ref, s.part, v.{field} AS text,
-                       list_sort(list_distinct(regexp_extract_all(lower(v.{field}), '[\\p{{L}}\\p{{N}}]+'))) AS said
+                       list_sort(list_distinct(regexp_extract_all(lower(v.{field}), '[\\p{{L}}\\p{{N}}]+'))) AS words
                 FROM {parquet_source(work / "clean" / "videos")} v
                 JOIN {parquet_source(work / "split" / "videos.parquet")} s USING (ref)
                 WHERE s.part IN ('{BENCH}', '{TRAIN}')
             ),
-            keyed AS (SELECT ref, part, text, hash(said) AS said FROM texts WHERE len(said) >= {_WORDS})
+            keyed AS (SELECT ref, part, text, hash(words) AS words FROM texts WHERE len(words) >= {_WORDS})
             SELECT b.ref, min(t.ref), any_value(b.text), count(*)
-            FROM keyed b JOIN keyed t ON b.said = t.said AND b.part = '{BENCH}' AND t.part = '{TRAIN}'
+            FROM keyed b JOIN keyed t ON b.words = t.words AND b.part = '{BENCH}' AND t.part = '{TRAIN}'
             GROUP BY b.ref ORDER BY b.ref LIMIT {MOST}
         """).fetchall()
         overlaps += [

@@ -29,8 +29,10 @@ def make_practice_items(
     Not of comment popularity, which has a practice of its own.
     """
     tasks = tuple(task for task in settings.tasks.tasks if task != OWN)
+    if not tasks:
+        return {}
     others = msgspec.structs.replace(settings, tasks=msgspec.structs.replace(settings.tasks, tasks=tasks))
-    return _make_items(work, others, sample_practice(work, settings), progress) if tasks else {}
+    return _make_items(work, others, sample_practice(work, settings), progress)
 
 
 class RankingPractice:
@@ -41,7 +43,7 @@ class RankingPractice:
 
     def __init__(self, work: Path, settings: PipelineSettings) -> None:
         alone = msgspec.structs.replace(settings.tasks, tasks=(OWN,))
-        ranked = _list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
+        ranked = list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
         drawn = sample_ids(ranked, 2 * settings.audit.practice, settings.seed, "ranking")
         shuffled = sorted(drawn, key=lambda ref: (derive_seed(settings.seed, "ranking half", ref), ref))
         dealing, judging = shuffled[::2], shuffled[1::2]
@@ -66,10 +68,10 @@ class RankingPractice:
 
 def sample_practice(work: Path, settings: PipelineSettings) -> list[str]:
     """The videos of the train split that are practised on: as many as asked for, or all there are."""
-    return sample_ids(_list_train_refs(work, settings), settings.audit.practice, settings.seed, "practice")
+    return sample_ids(list_train_refs(work, settings), settings.audit.practice, settings.seed, "practice")
 
 
-def _list_train_refs(work: Path, settings: PipelineSettings, most_ranks: int = 0) -> list[str]:
+def list_train_refs(work: Path, settings: PipelineSettings, most_ranks: int = 0) -> list[str]:
     """The train split by name; with `most_ranks`, those that have so many comments with likes."""
     query = f"SELECT ref FROM {parquet_source(work / 'split' / 'videos.parquet')} WHERE part = '{TRAIN}'"
     if most_ranks:

@@ -8,6 +8,7 @@ WORK/publish/ids    ids.jsonl, README.md, SHA256SUMS
 from __future__ import annotations
 
 import hashlib
+import shlex
 import shutil
 from collections import Counter
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ from vivant.build.mimic.ids_edition import FILE, IdsHeader, write_ids
 from vivant.build.mimic.ingestion.privacy_audit import PrivacyReport, audit_privacy
 from vivant.build.mimic.media_files import find_media, link_or_copy
 from vivant.build.mimic.rank_matching import VARIANT
-from vivant.build.mimic.settings import PipelineSettings
-from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings
+from vivant.build.mimic.steps import RECORD, BuildStep, begin_step, read_record
 from vivant.build.mimic.tasks import MEDIA
 from vivant.core.errors import DataError
 from vivant.core.files import read_jsonl, write_jsonl
@@ -41,7 +42,11 @@ def publish(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Write both editions."""
-    parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _name_settings(settings)}
+    masking = _read_masking(work, settings)
+    parameters = {
+        "publish": msgspec.to_builtins(settings.publish),
+        "ingest": {"mentions": masking.mentions, "links": masking.links},
+    }
     inputs = ["split", "tasks", "audit", "pool"]
     with begin_step(work, STEP, inputs, parameters, version=2, force=force) as step:
         if not step.done:
@@ -50,16 +55,16 @@ def publish(
             ids.mkdir()
             items = [item for _, item in iter_items(work / "audit")]
             videos = [video for _, video in iter_videos(work / "tasks")]
-            privacy = _check_privacy(step, settings, work, videos, items)
+            privacy = _check_privacy(step, settings, masking, videos, items)
             (full / PRIVACY).write_bytes(msgspec.json.format(msgspec.json.encode(privacy), indent=2) + b"\n")
             write_jsonl(full / VIDEOS, videos)
             write_jsonl(full / ITEMS, items)
             there = _copy(work, full, videos, progress)
             (full / "README.md").write_text(render_card(work, settings, videos, items), encoding="utf-8")
             (full / "DATASHEET.md").write_text(
-                render_datasheet(work, settings, videos, items), encoding="utf-8"
+                render_datasheet(work, settings, masking, videos, items), encoding="utf-8"
             )
-            _write_ids(ids, settings, videos, items)
+            _write_ids(step, ids, settings, masking, videos, items)
             for folder in (full, ids):
                 write_sums(folder)
             _write_variant(step, settings, work, videos, progress)
@@ -100,16 +105,24 @@ def _write_variant(
     )
 
 
-def _name_settings(settings: PipelineSettings) -> dict[str, str]:
-    return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
+def _read_masking(work: Path, settings: PipelineSettings) -> IngestSettings:
+    """How the step ingest treated names, by its own record: the settings at hand may be others."""
+    recorded = None
+    if (work / "ingest" / RECORD).is_file():
+        recorded = read_record(work, "ingest").parameters.get("ingest")
+    return settings.ingest if recorded is None else msgspec.convert(recorded, IngestSettings)
 
 
 def _check_privacy(
-    step: BuildStep, settings: PipelineSettings, work: Path, videos: list[MimicVideo], items: list[MimicItem]
+    step: BuildStep,
+    settings: PipelineSettings,
+    masking: IngestSettings,
+    videos: list[MimicVideo],
+    items: list[MimicItem],
 ) -> PrivacyReport:
     """How well personal data are found; stops the step where they are found too rarely, or remain."""
-    pool = [video for _, video in iter_videos(work / "pool")]
-    report = audit_privacy(settings.ingest, _iter_texts([*videos, *pool], items))
+    pool = [video for _, video in iter_videos(step.work / "pool")]
+    report = audit_privacy(masking, _iter_texts([*videos, *pool], items))
     limits = settings.publish
     problems = [
         f"{kind}: {1 - share:.1%} of the planted values remain"
@@ -165,14 +178,20 @@ def _copy(work: Path, full: Path, videos: list[MimicVideo], progress: ProgressCa
 
 
 def _write_ids(
-    folder: Path, settings: PipelineSettings, videos: list[MimicVideo], items: list[MimicItem]
+    step: BuildStep,
+    folder: Path,
+    settings: PipelineSettings,
+    masking: IngestSettings,
+    videos: list[MimicVideo],
+    items: list[MimicItem],
 ) -> None:
+    tasks = read_record(step.work, "tasks").parameters["tasks"]
     header = IdsHeader(
         name=settings.publish.name,
         licence=settings.publish.licence,
-        description_characters=settings.tasks.description_characters,
-        mentions=settings.ingest.mentions,
-        links=settings.ingest.links,
+        description_characters=tasks["description_characters"],
+        mentions=masking.mentions,
+        links=masking.links,
     )
     write_ids(folder / FILE, header, videos, items)
     (folder / "README.md").write_text(render_ids_card(settings, len(videos), len(items)), encoding="utf-8")
@@ -199,4 +218,4 @@ def _report(step: BuildStep, videos: list[MimicVideo], items: list[MimicItem], t
             f"{len(videos) - there:,} of {len(videos):,} video files are not at hand: the folder cannot be run until "
             "they are (ingest with --media, or `vivant data get mimic --from ids.jsonl`)"
         )
-    step.note(f"check it: vivant data check mimic --data {step.work / STEP / 'full'}")
+    step.note(f"check it: vivant data check mimic --data {shlex.quote(str(step.work / STEP / 'full'))}")

@@ -1,6 +1,6 @@
 """A benchmark from its ids: the videos are fetched again, and the questions' words with them.
 
-What has gone since, or says something else now, cannot be request for any more: such items are left out and counted,
+What has gone since, or says something else now, cannot be asked about any more: such items are left out and counted,
 by reason, in `missing.jsonl`.
 """
 
@@ -56,7 +56,7 @@ def refetch(ids: Path, folder: Path, request: DownloadRequest) -> Counter[str]:
     unreachable = [video for video in videos if not video.url]
     if len(unreachable) == len(videos):
         raise UsageError(
-            f"{ids}: none of its videos has an address; their platform is not one that can be request"
+            f"{ids}: none of its videos has an address; their platforms are not ones that Vivant knows the addresses of"
         )
     work = folder / WORK
     work.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ import msgspec
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.settings import ANY, PipelineSettings, SelectSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
-from vivant.build.mimic.strata import VideoCandidate, choose_videos
+from vivant.build.mimic.strata import ENOUGH, RARE, VideoCandidate, choose_videos
 from vivant.build.mimic.topics import optional_inputs, videos_source
 from vivant.core.progress import ProgressCallback, ignore_progress
 
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 STEP = "select"
 CHOSEN = "chosen"
 """The verdict on a video of the benchmark; every other verdict is a reason."""
-GIANT = "its uploader is too large, left to training"
+_GIANT = "its uploader is too large, left to training"
 _NOT_TOP = "not among the top of its platform"
+_UNKNOWN = "its uploader is not known"
+_FEW = "too few comments"
 _LARGER = (1.25, 1.5, 2, 3, 5, 10, 20, 50, 1000)
 """Times the shares of platforms that are tried where too few could be chosen."""
 _PARTS = ("views", "likes", "comments", "like_rate", "comment_rate")
@@ -42,6 +44,15 @@ _MISSING = {
     "topics": "len(topics) = 0",
     "category": "category = ''",
 }
+_LIMITS = {
+    _UNKNOWN: "select.uploaders",
+    _GIANT: "select.giant",
+    _FEW: "select.fewest_comments",
+    RARE: "select.fewest_in_language",
+    ENOUGH: "select.per_uploader",
+    **{f"no {name}": "select.require" for name in _MISSING},
+}
+"""How a reason begins → the setting that is its limit."""
 
 
 def select_videos(
@@ -124,10 +135,10 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
     connection.execute(f"""
         CREATE TEMP TABLE judged AS
         SELECT *, CASE
-            WHEN {unknown} THEN 'its uploader is not known'
-            WHEN uploader <> '' AND uploader_share > {settings.giant} THEN '{GIANT}'
+            WHEN {unknown} THEN '{_UNKNOWN}'
+            WHEN uploader <> '' AND uploader_share > {settings.giant} THEN '{_GIANT}'
             WHEN missing <> '' THEN missing
-            WHEN alone < {settings.fewest_comments} THEN 'too few comments'
+            WHEN alone < {settings.fewest_comments} THEN '{_FEW}'
             WHEN score IS NULL THEN 'no views, likes or comments known'
             WHEN place >= {_share_expression(settings.top)} THEN '{_NOT_TOP}'
             ELSE '' END AS why
@@ -140,14 +151,17 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
     if len(chosen) < settings.target:
         raise step.fail(
             _explain_shortage(total, len(candidates), len(chosen), settings, reasons)
-            + _suggest_remedy(connection, len(chosen), settings)
+            + _suggest_remedy(connection, len(chosen), settings, reasons)
+            + _name_absent_platforms(connection, settings.top)
         )
-    _write(connection, step, [(c.ref, c.length) for c in chosen], why)
+    _write(connection, step, [c.ref for c in chosen], why)
     step.count("videos", into=total, out=len(chosen), why=reasons)
     strata = Counter(c.stratum for c in chosen)
     step.note(
         f"{len(strata)} strata of category × language × length; lowest score chosen {chosen[-1].score:.3f}"
     )
+    if absent := _name_absent_platforms(connection, settings.top):
+        step.note(absent.removeprefix("; "))
     for uploader, share in _query(
         connection,
         f"SELECT DISTINCT uploader, uploader_share FROM scored WHERE uploader <> '' "
@@ -190,7 +204,20 @@ def _explain_shortage(
     )
 
 
-def _suggest_remedy(connection: DuckDBPyConnection, chosen: int, settings: SelectSettings) -> str:
+def _name_absent_platforms(connection: DuckDBPyConnection, top: Mapping[str, float]) -> str:
+    """What to say of platforms that `select.top` names by itself and no video is from."""
+    platforms = [
+        name for (name,) in _query(connection, "SELECT DISTINCT platform FROM scored ORDER BY platform")
+    ]
+    absent = sorted(set(top) - {ANY, *platforms, *SelectSettings().top})
+    if not absent:
+        return ""
+    return f"; select.top names {', '.join(absent)}, but all videos are from {', '.join(platforms)}"
+
+
+def _suggest_remedy(
+    connection: DuckDBPyConnection, chosen: int, settings: SelectSettings, reasons: Counter[str]
+) -> str:
     """What to change: the smallest of some larger shares that were tried and do, if any does."""
     most = chosen
     for times in _LARGER:
@@ -200,20 +227,20 @@ def _suggest_remedy(connection: DuckDBPyConnection, chosen: int, settings: Selec
             written = ", ".join(f'"{name}": {share:g}' for name, share in top.items())
             return f"set select.top to {{{written}}}, which gives them, or lower select.target to {chosen:,}"
         most = max(most, count)
-    return (
-        f"lower select.target (raising select.top gives {most:,} at most), loosen the limit that costs most, "
-        "or bring more videos"
-    )
+    limits = [
+        limit
+        for reason, _ in reasons.most_common()
+        for start, limit in _LIMITS.items()
+        if reason.startswith(start)
+    ]
+    loosen = f"loosen the limit that costs most ({limits[0]}), " if limits else ""
+    return f"lower select.target (raising select.top gives {most:,} at most), {loosen}or bring more videos"
 
 
-def _write(
-    connection: DuckDBPyConnection, step: BuildStep, chosen: list[tuple[str, str]], why: dict[str, str]
-) -> None:
+def _write(connection: DuckDBPyConnection, step: BuildStep, chosen: list[str], why: dict[str, str]) -> None:
     import polars as pl
 
-    later = pl.DataFrame(
-        {"ref": [ref for ref, _ in chosen] + list(why), "later": [CHOSEN] * len(chosen) + list(why.values())}
-    )
+    later = pl.DataFrame({"ref": chosen + list(why), "later": [CHOSEN] * len(chosen) + list(why.values())})
     connection.register("later", later)
     target = str(step.folder / "videos.parquet").replace("'", "''")
     connection.execute(f"""

@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from vivant.benchmarks.mimic.names import RANKS, THINKING
+from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
+from vivant.core.errors import unknown_name_error
 from vivant.core.yaml_files import read_yaml
 
 Share = Annotated[float, Meta(ge=0, le=1)]
@@ -17,6 +18,11 @@ Weight = Annotated[float, Meta(ge=0)]
 
 ANY = "*"
 """Stands for every platform that is not named."""
+
+
+def _check_range(name: str, least: float, most: float) -> None:
+    if least > most:
+        raise ValueError(f"{name}: {least:g} is more than {most:g}; the smaller comes first")
 
 
 class IngestSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,6 +66,11 @@ class CleanSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     hash_distance: Whole = 26
     """Bits of 256 by which the frame hashes of two copies of a video may differ, on average of five frames."""
 
+    def __post_init__(self) -> None:
+        _check_range("title_characters", *self.title_characters)
+        _check_range("comment_characters", *self.comment_characters)
+        _check_range("shortest and longest", self.shortest, self.longest)
+
 
 class TopicSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Topics for videos that come without."""
@@ -91,6 +102,10 @@ class ScoreWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     comment_rate: Weight = 0.5
     """Comments per view."""
 
+    def __post_init__(self) -> None:
+        if not any((self.views, self.likes, self.comments, self.like_rate, self.comment_rate)):
+            raise ValueError("all weights are 0; give at least one part of the score a weight")
+
 
 class SelectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which videos become the benchmark."""
@@ -113,6 +128,10 @@ class SelectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """Uploaders with more than this share of all videos are left to training."""
     uploaders: Literal["known", "any"] = "known"
     """known: only videos whose uploader is known, for only those can be told apart from training."""
+
+    def __post_init__(self) -> None:
+        if not self.top:
+            raise ValueError('top names no platform; write for example top: {"*": 0.05}')
 
 
 class SplitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -147,14 +166,27 @@ class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     candidates: Some = 3
     """Comments of a video that are weighed to find the one that fits it best."""
 
+    def __post_init__(self) -> None:
+        if not self.tasks:
+            raise ValueError("tasks is empty; name at least one task, or leave it out for all")
+        for task in self.tasks:
+            if task not in THINKING:
+                raise ValueError(str(unknown_name_error("task", task, THINKING)))
+            if self.tasks.count(task) > 1:
+                raise ValueError(f"tasks names {task} more than once")
+        if list(self.ranks) != sorted(set(self.ranks)):
+            raise ValueError("ranks must rise: the first is the right answer, as in [1, 10, 50, 100]")
+        if OWN in self.tasks and self.comments < self.ranks[-1]:
+            raise ValueError(f"comments is {self.comments}, but the last of ranks is {self.ranks[-1]}")
+
 
 class AuditSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What counts as giving the answer away."""
 
     practice: Some = 4000
     """Videos of the train split on whose questions the classifier is trained."""
-    level: Share = 0.95
-    """Of intervals shown; whether a task passes is corrected for the number of looks."""
+    level: Annotated[float, Meta(gt=0, lt=1)] = 0.95
+    """Of intervals shown; whether a task passes is corrected for the number of comparisons."""
     redraws: Some = 6
     """How often a task is drawn again at most."""
     rank_slack: Share = 0.5
@@ -190,7 +222,6 @@ class PublishSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     licence: str = "other"
     """Of the questions and annotations; videos keep their own."""
     contact: str = ""
-    languages_note: str = ""
     missed: Share = 0.01
     """Largest share of the planted personal data that may remain, and of published texts that hold any."""
     touched: Share = 0.005
@@ -203,7 +234,7 @@ class PipelineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seed: int = 0
     memory: str = "2GB"
     """What DuckDB may hold in memory before it goes to disk; the whole process takes about 1 GB more."""
-    workers: int = 2
+    workers: Some = 2
     """Threads of DuckDB, and processes where files are read or videos decoded."""
     ingest: IngestSettings = field(default_factory=IngestSettings)
     clean: CleanSettings = field(default_factory=CleanSettings)

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from vivant.build.mimic.creator_links import CreatorLinks, link_creators
 from vivant.build.mimic.database import connect, parquet_source
-from vivant.build.mimic.selection import CHOSEN, GIANT
+from vivant.build.mimic.selection import CHOSEN
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.training_remedies import suggest_remedy
@@ -136,7 +136,7 @@ def _assign_parts(connection: DuckDBPyConnection, work: Path, step: BuildStep, *
         COPY (
             WITH bench AS (SELECT * FROM judged WHERE verdict = '{CHOSEN}'),
             reasons AS (
-                SELECT ref, platform, uploader, dup_group, category, language, verdict = '{GIANT}' AS giant,
+                SELECT ref, platform, uploader, dup_group, category, language,
                 CASE WHEN verdict = '{CHOSEN}' THEN ''
                      WHEN dup_group IN (SELECT dup_group FROM bench WHERE dup_group IS NOT NULL)
                          THEN 'near-duplicate of one in the benchmark'

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -249,7 +250,7 @@ def _fingerprint(work: Path, name: str, source: str | Path) -> str:
         if not (work / source / RECORD).is_file():
             raise StepError(
                 f"{name}: {work / source} is not there yet; first run: "
-                f"vivant build mimic {source.partition('/')[0]} --work {work}"
+                f"vivant build mimic {source.partition('/')[0]} --work {shlex.quote(str(work))}"
             )
         return read_record(work, source).fingerprint
     if not source.exists():

@@ -13,10 +13,10 @@ from vivant.build.mimic.settings import SelectSettings
 
 Stratum = tuple[str, str, str]
 _COPY = "near-duplicate of one with a higher score"
-_ENOUGH = "its uploader has enough videos in"
+ENOUGH = "its uploader has enough videos in"
 _PLACES = "its stratum has its places"
-_RARE = "too few in its language"
-LATER_REASONS = (_COPY, _ENOUGH, _PLACES, _RARE)
+RARE = "too few in its language"
+LATER_REASONS = (_COPY, ENOUGH, _PLACES, RARE)
 """Why videos that might have been chosen were not; a reason may go on after these words."""
 
 
@@ -89,7 +89,7 @@ def _limit_uploaders(
     for candidate in ordered:
         taken[candidate.uploader] += 1
         if candidate.uploader and taken[candidate.uploader] > most:
-            why[candidate.ref] = _ENOUGH
+            why[candidate.ref] = ENOUGH
         else:
             chosen.append(candidate)
     return chosen
@@ -101,7 +101,7 @@ def _drop_rare_languages(
     speakers = Counter(c.language for c in ordered)
     for candidate in ordered:
         if speakers[candidate.language] < fewest:
-            why[candidate.ref] = f"{_RARE} ({candidate.language or 'unknown'})"
+            why[candidate.ref] = f"{RARE} ({candidate.language or 'unknown'})"
     return [c for c in ordered if speakers[c.language] >= fewest]
 
 

@@ -8,7 +8,7 @@ import msgspec
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS
 from vivant.build.mimic.database import connect
-from vivant.build.mimic.items import ItemMaker, TaskItems
+from vivant.build.mimic.items import ALONE, ItemMaker, TaskItems
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.split import BENCH
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -60,10 +60,18 @@ def read_bench_videos(work: Path, settings: PipelineSettings) -> list[VideoRecor
 def _check(step: BuildStep, results: dict[str, TaskItems], videos: int, settings: PipelineSettings) -> None:
     for task in results.values():
         if len(task.items) < settings.tasks.least * videos:
-            reasons = sorted(task.without.items(), key=lambda item: -item[1])
-            why = ", ".join(f"{count:,} {reason}" for reason, count in reasons) or "no videos"
+            related = settings.tasks.other_category and task.without.get(ALONE)
+            wider = "set tasks.other_category: false, " if related else ""
             raise step.fail(
-                f"only {len(task.items):,} of {videos:,} videos can be asked for their {task.task} ({why}); "
-                f"mend that, leave {task.task} out of tasks.tasks, or lower tasks.least "
-                f"({settings.tasks.least:g})"
+                f"only {len(task.items):,} of {videos:,} videos can be asked for their {task.task} "
+                f"({_list_reasons(task)}); mend that, {wider}leave {task.task} out of tasks.tasks, or lower "
+                f"tasks.least ({settings.tasks.least:g})"
             )
+    if not any(task.items for task in results.values()):
+        reasons = "; ".join(f"{task.task}: {_list_reasons(task)}" for task in results.values())
+        raise step.fail(f"not one of {videos:,} videos can be asked about ({reasons})")
+
+
+def _list_reasons(task: TaskItems) -> str:
+    reasons = sorted(task.without.items(), key=lambda item: -item[1])
+    return ", ".join(f"{count:,} {reason}" for reason, count in reasons) or "no videos"

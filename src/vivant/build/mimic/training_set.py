@@ -25,6 +25,7 @@ from vivant.benchmarks.mimic.names import MIMICKING
 from vivant.build.mimic.database import connect
 from vivant.build.mimic.items import ItemMaker
 from vivant.build.mimic.media_files import find_media, link_or_copy
+from vivant.build.mimic.practice_items import list_train_refs
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.shards import Shards
 from vivant.build.mimic.split import TRAIN
@@ -83,12 +84,7 @@ def make_training_set(
 
 
 def _sample_refs(work: Path, settings: PipelineSettings) -> list[str]:
-    with connect(work, settings.memory, settings.workers) as connection:
-        rows = connection.execute(
-            f"SELECT ref FROM read_parquet(?) WHERE part = '{TRAIN}' ORDER BY ref",
-            [str(work / "split" / "videos.parquet")],
-        ).fetchall()
-    refs = [ref for (ref,) in rows]
+    refs = list_train_refs(work, settings)
     if settings.train.videos is not None:
         refs = sample_ids(refs, settings.train.videos, settings.seed, STEP)
     # Mixed, so that every part holds all kinds: wrong options come from the same part.

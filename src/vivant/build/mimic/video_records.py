@@ -29,9 +29,9 @@ _COLUMNS = (
     "platform, id, uploader, title, description, tags, topics, category, language, uploaded, duration, width, "
     "height, views, likes, comment_count, licence, source, file, dup_group, made_topic"
 )
-_SAID = (
-    ", ".join(f"[one.{field} for one in said]" for field in ("id", "text", "likes", "language"))
-    + f", [coalesce(strftime(one.time, '{_TIME}'), '') for one in said]"
+_COMMENTS = (
+    ", ".join(f"[c.{field} for c in listed]" for field in ("id", "text", "likes", "language"))
+    + f", [coalesce(strftime(c.time, '{_TIME}'), '') for c in listed]"
 )
 """A list a field: a dictionary a comment, and its time as an object, would take most of the step's time."""
 
@@ -71,24 +71,24 @@ def read_video_records(
         chosen += " AND ref IN (SELECT ref FROM wanted)"
     connection.execute(f"CREATE OR REPLACE TEMP TABLE mine AS {chosen}")
     connection.execute(f"""
-        CREATE OR REPLACE TEMP TABLE said AS
+        CREATE OR REPLACE TEMP TABLE most_liked AS
         WITH once AS (
             SELECT ref, id, text, likes, time, language
             FROM {parquet_source(clean / "comments")} SEMI JOIN mine USING (ref)
             WHERE reply_to = '' AND trim(text) <> ''
             QUALIFY row_number() OVER (PARTITION BY ref, lower(trim(text)) ORDER BY likes DESC NULLS LAST, id) = 1
         )
-        SELECT *, row_number() OVER (PARTITION BY ref ORDER BY likes DESC NULLS LAST, id) AS place
-        FROM once QUALIFY place <= {settings.comments}
+        SELECT *, row_number() OVER (PARTITION BY ref ORDER BY likes DESC NULLS LAST, id) AS rank
+        FROM once QUALIFY rank <= {settings.comments}
     """)
     connection.execute(f"""
-        WITH listed AS (
+        WITH per_video AS (
             SELECT ref, list({{'id': id, 'text': text, 'likes': likes, 'time': time, 'language': language}}
-                             ORDER BY place) AS said
-            FROM said GROUP BY ref
+                             ORDER BY rank) AS listed
+            FROM most_liked GROUP BY ref
         )
-        SELECT {_COLUMNS}, {_SAID} FROM {videos_source(work)} SEMI JOIN mine USING (ref)
-        LEFT JOIN listed USING (ref) ORDER BY ref
+        SELECT {_COLUMNS}, {_COMMENTS} FROM {videos_source(work)} SEMI JOIN mine USING (ref)
+        LEFT JOIN per_video USING (ref) ORDER BY ref
     """)
     while rows := connection.fetchmany(_BATCH):
         for row in rows:

@@ -83,7 +83,7 @@ class VideoTable:
         return result
 
     @cached_property
-    def said(self) -> list[frozenset[str]]:
+    def comment_forms(self) -> list[frozenset[str]]:
         """The rough forms of all that is said under each video."""
         return [frozenset(normalise_roughly(c.text) for c in line.comments) for line in self.lines]
 

@@ -36,6 +36,8 @@ _INSTRUCTION = {
     "image": "On one of these pictures there is a plate with a secret word. Find it.",
 }
 _QUESTION = "\nWhat is the secret word? Reply with that one word."
+_SMALLEST = (160, 40)
+"""Width and height that a plate with the secret word needs."""
 _PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"}
 
 
@@ -65,12 +67,26 @@ def build_needles(
     folder = out / DATASET[kind]
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; choose another folder")
-    (folder / "images").mkdir(parents=True, exist_ok=True)
-    needed = max(_count_pictures(kind, length) for length in lengths)
-    hay = _collect_hay(folder / "images", pictures, max(1, needed), seed)
-    plan = _Plan(folder, kind, seed, hay)
+    needed = max(1, *(_count_pictures(kind, length) for length in lengths))
+    files = None if pictures is None else _choose_pictures(pictures, needed, kind, seed)
     cells = [(d, n, repeat) for n in lengths for d in depths for repeat in range(per_cell)]
-    items = [_make_item(plan, number, depth, length) for number, (depth, length, _) in enumerate(cells)]
+    try:
+        (folder / "images").mkdir(parents=True, exist_ok=True)
+        hay = (
+            _draw_hay(folder / "images", needed, seed)
+            if files is None
+            else _copy_hay(folder / "images", files)
+        )
+        plan = _Plan(folder, kind, seed, hay)
+        items = [_make_item(plan, number, depth, length) for number, (depth, length, _) in enumerate(cells)]
+        _write_set(plan, items)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror or error}") from None
+    return folder
+
+
+def _write_set(plan: _Plan, items: list[dict[str, Any]]) -> None:
+    kind = plan.kind
     content = {
         "meta_data": {
             "dataset": DATASET[kind],
@@ -78,13 +94,12 @@ def build_needles(
             "num_sample": str(len(items)),
             "task_instruction": [_INSTRUCTION[kind]],
             "question_type": "open-ended",
-            "made_by": f"vivant build needles, seed {seed}",
+            "made_by": f"vivant build needles, seed {plan.seed}",
         },
         "data": items,
     }
     text = json.dumps(content, ensure_ascii=False, indent=1)
-    (folder / f"{DATASET[kind]}.json").write_text(text + "\n", encoding="utf-8")
-    return folder
+    (plan.folder / f"{DATASET[kind]}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _check_plan(depths: Sequence[int], lengths: Sequence[int], per_cell: int) -> None:
@@ -103,13 +118,23 @@ def _count_pictures(kind: Kind, length: int) -> int:
     return length if kind == "image" else max(2, length // TOKENS_PER_PICTURE)
 
 
-def _collect_hay(images: Path, pictures: Path | None, needed: int, seed: int) -> tuple[str, ...]:
-    """Put the hay into the set: copies of the user's pictures, byte for byte, or drawn ones."""
-    if pictures is None:
-        names = [f"hay-{number:03d}.jpg" for number in range(needed)]
-        for number, name in enumerate(names):
-            draw_landscape(derive_generator(seed, "hay", str(number))).save(images / name, quality=85)
-        return tuple(names)
+def _draw_hay(images: Path, needed: int, seed: int) -> tuple[str, ...]:
+    names = [f"hay-{number:03d}.jpg" for number in range(needed)]
+    for number, name in enumerate(names):
+        draw_landscape(derive_generator(seed, "hay", str(number))).save(images / name, quality=85)
+    return tuple(names)
+
+
+def _copy_hay(images: Path, files: Sequence[Path]) -> tuple[str, ...]:
+    """Copies of the user's pictures, byte for byte."""
+    names = [f"hay-{number:03d}{path.suffix.lower()}" for number, path in enumerate(files)]
+    for name, path in zip(names, files, strict=True):
+        shutil.copyfile(path, images / name)
+    return tuple(names)
+
+
+def _choose_pictures(pictures: Path, needed: int, kind: Kind, seed: int) -> list[Path]:
+    """The user's pictures that become hay, each looked at before anything is written."""
     if not pictures.is_dir():
         raise UsageError(f"The folder of pictures {pictures} does not exist")
     files = sorted(p for p in pictures.iterdir() if p.suffix.lower() in _PICTURES)
@@ -119,21 +144,25 @@ def _collect_hay(images: Path, pictures: Path | None, needed: int, seed: int) ->
             "Give more pictures or shorter lengths"
         )
     chosen = derive_generator(seed, "hay").sample(files, needed)
-    names = [f"hay-{number:03d}{path.suffix.lower()}" for number, path in enumerate(chosen)]
-    for name, path in zip(names, chosen, strict=True):
-        _check_readable(path)
-        shutil.copyfile(path, images / name)
-    return tuple(names)
+    for path in chosen:
+        _check_picture(path, kind)
+    return chosen
 
 
-def _check_readable(path: Path) -> None:
+def _check_picture(path: Path, kind: Kind) -> None:
     from PIL import Image
 
     try:
         with Image.open(path) as picture:
-            picture.verify()
+            picture.load()
+            width, height = picture.size
     except (OSError, SyntaxError, ValueError) as error:
         raise UsageError(f"{path} is no picture that can be read: {error}") from error
+    if kind == "image" and (width < _SMALLEST[0] or height < _SMALLEST[1]):
+        raise UsageError(
+            f"{path} is {width}×{height}: the secret word cannot be read on it; give pictures of at least "
+            f"{_SMALLEST[0]}×{_SMALLEST[1]}"
+        )
 
 
 def _make_item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
