@@ -14,7 +14,7 @@ import numpy as np
 
 from vivant.build.mime.keypoint_layouts import BLAZEPOSE, DEEP_LAYOUTS, FLAT_LAYOUTS, SMPL_JOINTS
 from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames
-from vivant.build.mime.rotation import Array
+from vivant.build.mime.rotation import Array, between
 from vivant.core.errors import DataError
 
 ARRAY_NAMES = (
@@ -118,8 +118,15 @@ def _part_scores(points: Array) -> tuple[Array, Array]:
     return points, ones
 
 
-def face_picture(file: Path, points: Array, layout: tuple[str, ...]) -> Array:
-    """The points around the hips in a picture's axes (right, down, away), whichever axis is up in the file."""
+def face_picture(file: Path, points: Array, layout: tuple[str, ...], *, seen: bool = True) -> Array:
+    """The points around the hips in a picture's axes (right, down, away), whichever axis is up in the file.
+
+    Args:
+        file: What errors name.
+        points: (frames, points, 3).
+        layout: The points' names.
+        seen: By one camera, whose first axis is across the picture; any axis of a room can be up.
+    """
 
     def middle(name: str) -> Array:
         sides = [layout.index(f"{side}_{name}") for side in ("left", "right")]
@@ -132,10 +139,16 @@ def face_picture(file: Path, points: Array, layout: tuple[str, ...]) -> Array:
         raise DataError(f"{file}: shoulders and hips are never seen together")
     up = trunk.mean(axis=0)
     axis = int(np.argmax(np.abs(up)))
-    if axis == 0:
+    if axis == 0 and seen:
         raise DataError(f"{file}: people lie along the first axis; turn the video upright first")
     around = points - hips[:, None]
     x, y, z = (around[..., n] for n in range(3))
+    if axis == 0:
+        # No tool has X up: the axes are those of a board that leaned somewhere, so the body alone tells what is up.
+        if {"left_ankle", "right_ankle"} <= set(layout):
+            up = np.nanmean(middle("shoulder") - middle("ankle"), axis=0)
+        turned = np.stack([y, -x, z] if up[0] > 0 else [y, x, -z], axis=-1)
+        return turned @ between([up[1], -abs(up[0]), np.sign(up[0]) * up[2]], [0.0, -1.0, 0.0]).T
     if axis == 1:
         return around if up[1] < 0 else np.stack([x, -y, -z], axis=-1)
     return np.stack([x, -z, y] if up[2] > 0 else [x, z, -y], axis=-1)

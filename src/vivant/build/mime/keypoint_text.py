@@ -43,7 +43,7 @@ def read_trc(file: Path, text: str, source_fps: float | None) -> Keypoints:
             rows.append(np.full((len(names), 3), np.nan))
     if not rows:
         raise DataError(f"{file}: holds no rows below its head")
-    points = face_picture(file, np.stack(rows), names)
+    points = face_picture(file, np.stack(rows), names, seen=False)
     frames: list[PoseFrame | None] = [
         PoseFrame(place, np.isfinite(place).all(axis=1).astype(float)) if np.isfinite(place).any() else None
         for place in points

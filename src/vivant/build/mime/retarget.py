@@ -76,6 +76,7 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     positions, turned = bvh.globals()
     reference = find_reference(bvh, joint_map, positions, turned)
     rest_positions, rest_turned, axes = reference.positions, reference.rotations, reference.axes
+    positions, turned = positions @ reference.upright.T, reference.upright @ turned
     # Joint by joint: how far it has turned from the reference pose, in our axes.
     delta = axes @ (turned @ np.swapaxes(rest_turned, -1, -2)) @ axes.T
     frames = len(positions)
@@ -115,6 +116,8 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     _refuse_fallen(bvh, motion)
     _refuse_swapped(bvh, joint_map, axes)
     motion, notes = _bridge(bvh, motion)
+    if not np.array_equal(reference.upright, np.eye(3)):
+        notes.append("people stand along another axis than the skeleton at rest: they are set upright")
     used = set(joint_map.values())
     return Retargeted(
         _settle(motion),
