@@ -207,9 +207,8 @@ def human36m_points(motion: Motion, *, inferencer: bool = True) -> Array:
 
 def trc_text(motion: Motion, axes: Array | None = None) -> str:
     """A TRC file as Pose2Sim writes it; `axes` turns ours into the room's."""
-    world = world_landmarks(motion)
     room = np.eye(3) if axes is None else axes
-    place = {name: world[:, n] * [1.0, -1.0, -1.0] @ room.T for n, name in enumerate(BLAZEPOSE)}
+    place = {name: points @ room.T for name, points in body_points(motion).items()}
     for side in ("left", "right"):
         place[f"{side}_big_toe"] = place[f"{side}_foot_index"]
     marks = [f"{side}_{name}" for side in ("right", "left")
