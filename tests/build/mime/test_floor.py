@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.mocap import Tool, write_tool_bvh
 from vivant.build.mime import Motion
+from vivant.build.mime.bad_frames import Mask
 from vivant.build.mime.bvh import parse_bvh
 from vivant.build.mime.retarget import Retargeted, retarget
 from vivant.build.mime.rotation import Array, about
@@ -16,7 +17,7 @@ TOOL = Tool({joint: joint for joint in JOINTS if not joint.endswith("Fingers")})
 PLACES = 5
 
 
-def _stations() -> tuple[Motion, Array]:
+def _stations() -> tuple[Motion, Mask]:
     """Somebody who waves at five places a metre apart, and which frames are on the way between them."""
     turns = np.broadcast_to(np.eye(3), (30 * PLACES, len(JOINTS), 3, 3)).copy()
     wave = 40 * np.sin(np.arange(len(turns)) / 4)

@@ -104,7 +104,7 @@ def _japanese(joint: str) -> str:
     return names[joint]
 
 
-@pytest.mark.parametrize("action", ["Soccer003", "Driving002", "Running01"])
+@pytest.mark.parametrize("action", ["Soccer003", "Driving002", "Running01", "PushUps01"])
 @pytest.mark.parametrize(
     ("name", "extra", "drop"),
     [

@@ -16,8 +16,8 @@ _STILL = 0.25
 """Metres a second over the floor below which a foot stands."""
 _TILT = (0.004, 0.035)
 """Slopes that are a studio's fault: less is not seen, more is a ramp (2°)."""
-_EVEN, _DROP = 0.025, 0.03
-"""Metres by which standing feet may be off a slope, and that the floor must rise over the way walked."""
+_EVEN, _DROP, _WAY = 0.025, 0.03, 1.0
+"""Metres by which standing feet may be off a slope, that the floor must rise, and over how long a way."""
 _WIDTH = 0.15
 """Metres of the way walked that tell nothing of a slope."""
 
@@ -28,8 +28,9 @@ def find_floor(motion: Motion) -> tuple[Motion, list[str]]:
     soles, places = _find_soles(positions)
     slope = _find_slope(soles, places, motion.fps)
     root = motion.root.copy()
-    root[:, 1] -= root[:, [0, 2]] @ slope
-    lowest = (soles - places @ slope).min(axis=1)
+    rise = root[:, [0, 2]] @ slope
+    root[:, 1] -= rise
+    lowest = soles.min(axis=1) - rise
     middle = (root.min(axis=0) + root.max(axis=0)) / 2
     root -= [middle[0], float(np.quantile(lowest, _SELDOM, method="lower")), middle[2]]
     tilt = float(np.degrees(np.arctan(np.linalg.norm(slope))))
@@ -61,7 +62,8 @@ def _find_slope(soles: Array, places: Array, fps: float) -> Array:
     narrow = np.eye(2) * len(way) * _WIDTH**2
     slope = np.linalg.solve(way.T @ way + narrow, way.T @ (height - height.mean()))
     off = height - height.mean() - way @ slope
-    gentle = _TILT[0] < np.linalg.norm(slope) < _TILT[1]
-    if gentle and np.ptp(way @ slope) > _DROP and np.quantile(np.abs(off), 0.9) < _EVEN:
+    steep = float(np.linalg.norm(slope))
+    gentle, drop = _TILT[0] < steep < _TILT[1], float(np.ptp(way @ slope))
+    if gentle and drop > max(_DROP, _WAY * steep) and np.quantile(np.abs(off), 0.9) < _EVEN:
         return np.asarray(slope)
     return flat

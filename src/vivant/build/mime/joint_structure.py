@@ -45,12 +45,11 @@ def find_by_structure(bvh: Bvh) -> dict[str, int]:
     head = tree.find_head(chest, hips, arms, legs[0])
     if head is None:
         return {}
-    up = tree.places[:, head] - tree.places[:, hips]
     legs, arms = (
         tree.cut_before(legs, tree.find_thigh(legs)),
         tree.cut_before(arms, tree.find_upper_arm(arms)),
     )
-    left = np.cross(up, tree.find_ahead(legs))
+    left = tree.find_left(legs)
     result = {"Head": head}
     for pair, names in ((legs, _LEG), (arms, _ARM)):
         first = tree.is_left(pair, left)
@@ -182,17 +181,18 @@ class _Tree:
         top = len(path) > 2 and float(self.lengths[path[-1]]) > _SKULL * self.size(legs)
         return fork if fork is not None else path[-2] if top else path[-1]
 
-    def find_ahead(self, legs: Pair) -> Array:
-        """What is ahead in each frame; zeros where neither knees nor toes tell."""
-        ahead = np.zeros((len(self.places), 3))
+    def find_left(self, legs: Pair) -> Array:
+        """What is left in each frame, across the plane in which a leg bends; zeros where no knee or toe tells."""
+        left, bent = np.zeros((len(self.places), 3)), 0.0
         for leg in legs:
             hip, knee, ankle = (self.places[:, joint] for joint in leg[:3])
             # Toes point ahead too, but hang down behind somebody who walks, so they count for less.
-            ahead = ahead + 2 * (2 * knee - hip - ankle)
+            ahead = 2 * (2 * knee - hip - ankle)
             if len(leg) > 3:
                 ahead = ahead + self.places[:, leg[3]] - ankle
-        told = np.linalg.norm(ahead, axis=-1).mean() > 2 * _BENT * self.size(legs[0])
-        return ahead if told else np.zeros_like(ahead)
+            left = left + np.cross(hip - ankle, ahead)
+            bent += float(np.linalg.norm(ahead, axis=-1).mean())
+        return left if bent > 2 * _BENT * self.size(legs[0]) else np.zeros_like(left)
 
     def is_left(self, pair: Pair, left: Array) -> bool | None:
         """Whether the first limb of a pair is the left one; None where nothing tells."""

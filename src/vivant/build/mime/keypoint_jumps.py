@@ -25,6 +25,8 @@ _LONGEST, _SHORTEST = 1.1, 0.12
 """Seconds that nobody stays in the air, and below which nobody has left the floor."""
 _OFF, _PEAK, _TIPTOE = 0.02, 0.07, 0.12
 """Metres over the floor from which feet have left it, that a jump reaches at least, and that ankles do in one."""
+_WIDER = 0.2
+"""Seconds at each end of a flight in which feet may be below the higher of the two places they stand in."""
 _GRAVITY = 9.81
 _FALL = (0.55, 3.3)
 """Shares of gravity with which a body may seem to fall: sizes are estimated, and drawn figures fall faster."""
@@ -90,17 +92,27 @@ def find_jumps(heights: Array, names: tuple[str, ...], fps: float) -> tuple[Arra
     over = np.maximum(over - np.quantile(over, 0.2), 0.0)
     lift, jumps = none, 0
     least = _PEAK if {"left_foot_index", "right_foot_index"} <= set(names) else _TIPTOE
-    for start, end in find_runs(over > _OFF):
-        seconds = (end - start) / fps
-        if over[start:end].max() < least or not _SHORTEST <= seconds <= _LONGEST or end - start < 4:
+    for first, last in find_runs(over > _OFF):
+        start, end = _widen(lower, first, last, round(_WIDER * fps))
+        # Who lands nearer to the camera lands lower in the picture: the floor leads from one stand to the other.
+        before = lower[start] if start else lower[end - 1]
+        after = lower[end - 1] if end < len(lower) else before
+        flight = lower[start:end] - np.linspace(before, after, end - start)
+        if flight.max() < least or not _SHORTEST <= (last - first) / fps <= _LONGEST or last - first < 4:
             continue
-        fall = -2 * np.polyfit(np.arange(end - start) / fps, middle[start:end], 2)[0] / _GRAVITY
+        fall = -2 * np.polyfit(np.arange(last - first) / fps, middle[first:last], 2)[0] / _GRAVITY
         if _FALL[0] < fall < _FALL[1]:
-            # Down to the floor at both ends, over the frame in which the feet come within _OFF of it.
-            edges = slice(max(start - 1, 0), end + 1)
-            lift[edges] = over[edges]
+            lift[start:end] = np.maximum(flight, 0.0)
             jumps += 1
     return lift, jumps
+
+
+def _widen(lower: Array, start: int, end: int, most: int) -> tuple[int, int]:
+    """A flight with the frames before and after it in which the feet still rise or fall, `most` of them at each end."""
+    for _ in range(most):
+        start -= int(start > 0 and lower[start - 1] < lower[start])
+        end += int(end < len(lower) and lower[end] < lower[end - 1])
+    return start, end
 
 
 def _fill(values: Array, known: Array) -> Array:
