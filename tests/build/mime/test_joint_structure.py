@@ -15,7 +15,7 @@ from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.clean import clean_file
 from vivant.build.mime.recording import build_bvh, read_recording
 from vivant.build.mime.retarget import retarget
-from vivant.build.mime.rotation import Array
+from vivant.build.mime.rotation import Array, about
 from vivant.build.mime.skeleton import INDEX, JOINTS, OFFSETS, PARENTS, Skeleton
 from vivant.core.errors import DataError
 
@@ -128,6 +128,13 @@ def test_shape_tells_the_joints(
     ours, theirs = (m.joints(Skeleton())[0][:, body] for m in (motion, result.motion))
     gap = (theirs - theirs[:, :1]) - (ours - ours[:, :1])
     assert np.linalg.norm(gap, axis=-1).max() < 0.02
+
+
+def test_who_bends_down_keeps_the_sides() -> None:
+    motion = perform(ACTIONS["Soccer003"], 30.0)
+    motion.rotations[:, INDEX["Spine"]] = about("X", 110.0)
+    bvh, names = _skeleton(motion, _numbered, {}, ())
+    assert retarget(bvh, "x").mapped == names
 
 
 def test_straight_legs_without_toes_tell_no_side() -> None:

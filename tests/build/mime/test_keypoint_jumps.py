@@ -134,6 +134,23 @@ def test_tables_rooms_and_pixels_tell_it_too(tmp_path: Path) -> None:
     _assert_jumps(_read("\n".join(lines) + "\n", tmp_path, "a.skeleton"), motion, 0.07)
 
 
+@pytest.mark.parametrize("way", [1.0, -1.0])
+def test_who_lands_nearer_or_farther_keeps_the_height(way: float, tmp_path: Path) -> None:
+    motion = _jump()
+    flown = np.clip((np.arange(len(motion)) / FPS - 1.25) / FLIGHT, 0.0, 1.0)
+    motion.root[:, 2] += way * flown
+    points = body_points(motion)
+    places = np.stack([points[name] for name in BLAZEPOSE], axis=1)
+    # A camera 4.5 m away, as high as eyes.
+    depth = 4.5 - places[..., 2]
+    picture = np.stack(
+        [0.5 + places[..., 0] / depth, 0.5 - (places[..., 1] - 1.5) / depth, 0 * depth], axis=-1
+    )
+    result = _read(_mediapipe(motion, picture, 0.005), tmp_path)
+    assert _lowest(result.motion).max() == pytest.approx(_lowest(motion).max(), abs=0.08)
+    assert any("1 jump" in note for note in result.notes)
+
+
 def test_each_of_several_jumps_is_one(tmp_path: Path) -> None:
     rope = perform(ACTIONS["JumpRope01"], FPS)
     result = _read(_mediapipe(rope, _picture(rope), 0.005), tmp_path)
