@@ -203,3 +203,21 @@ def human36m_points(motion: Motion, *, inferencer: bool = True) -> Array:
     result = camera[..., [0, 2, 1]] * ([-1.0, 1.0, -1.0] if inferencer else [-1.0, -1.0, -1.0])
     result[..., 2] -= result[..., 2].min(axis=-1, keepdims=True)
     return np.asarray(result)
+
+
+def trc_text(motion: Motion, axes: Array | None = None) -> str:
+    """A TRC file as Pose2Sim writes it; `axes` turns ours into the room's."""
+    room = np.eye(3) if axes is None else axes
+    place = {name: points @ room.T for name, points in body_points(motion).items()}
+    for side in ("left", "right"):
+        place[f"{side}_big_toe"] = place[f"{side}_foot_index"]
+    marks = [f"{side}_{name}" for side in ("right", "left")
+             for name in ("hip", "knee", "ankle", "big_toe", "heel", "shoulder", "elbow", "wrist")]  # fmt: skip
+    trc = [name[0].upper() + "".join(part.title() for part in name.split("_")[1:]) for name in marks]
+    assert "RBigToe" in trc
+    head = ["PathFileType\t4\t(X/Y/Z)\ta.trc", "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits",
+            f"30\t30\t{len(motion)}\t{len(marks)}\tm", "Frame#\tTime\t" + "\t\t\t".join(trc) + "\t\t",
+            "\t\t" + "\t".join(f"{a}{n + 1}" for n in range(len(marks)) for a in "XYZ")]  # fmt: skip
+    rows = [f"{n + 1}\t{n / 30:.4f}\t" + "\t".join(f"{v:.6f}" for name in marks for v in place[name][n])
+            for n in range(len(motion))]  # fmt: skip
+    return "\n".join([*head, *rows]) + "\n"

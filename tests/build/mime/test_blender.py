@@ -314,10 +314,13 @@ def test_a_character_without_a_bone_that_is_needed_is_refused_by_name() -> None:
     # Where a name fails, the shape of the skeleton tells the bone.
     expected = drive(as_character(), MOTION, 1.0, "robot.fbx").turns
     assert np.allclose(drive(bones, MOTION, 1.0, "robot.fbx").turns, expected, atol=1e-6)
-    # Without toes, front and back look alike.
+    # Without a shin, nothing tells where the knee is.
+    knees = {
+        bone.name.removesuffix("Foot"): bone.parent for bone in bones.bones if bone.name.endswith("Foot")
+    }
     flat = [
-        msgspec.structs.replace(bone, head=bones.bones[bone.parent].head)
-        if bone.name.endswith("Toe")
+        msgspec.structs.replace(bone, head=bones.bones[knees[bone.name.removesuffix(part)]].head)
+        if (part := next((p for p in ("Foot", "Toe") if bone.name.endswith(p)), ""))
         else bone
         for bone in bones.bones
     ]

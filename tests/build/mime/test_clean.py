@@ -258,9 +258,9 @@ def _upside_down(text: str) -> str:
 @pytest.mark.parametrize(
     "spoil,reason",
     [
-        (  # without toes, the shape of the tree does not tell the joints either
+        (  # without feet, the shape of the tree does not tell the joints either
             lambda t: re.sub(
-                r"(\w+Toe\s*\{\s*OFFSET) .*", r"\1 0 0 0", t.replace("LeftForeArm", "Tentacle7")
+                r"(\w+(?:Toe|Foot)\s*\{\s*OFFSET) .*", r"\1 0 0 0", t.replace("LeftForeArm", "Tentacle7")
             ),
             "no joint can be taken for LeftForeArm",
         ),

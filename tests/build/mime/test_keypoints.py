@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.support.helpers import vivant
-from tests.support.recordings import coco_pixels, human36m_points, world_landmarks
+from tests.support.recordings import coco_pixels, human36m_points, trc_text, world_landmarks
 from vivant.build.mime import ACTIONS, Motion, perform
 from vivant.build.mime.foot_sliding import measure_sliding
 from vivant.build.mime.keypoint_layouts import (
@@ -169,24 +169,12 @@ def test_coco_in_a_picture_has_no_depth_and_says_so(tmp_path: Path) -> None:
 
 
 def test_trc_and_a_kinects_skeleton_are_read(motion: Motion, tmp_path: Path) -> None:
-    world = world_landmarks(motion)
-    place = {name: world[:, n] * [1.0, -1.0, -1.0] for n, name in enumerate(BLAZEPOSE)}
-    for side in ("left", "right"):
-        place[f"{side}_big_toe"] = place[f"{side}_foot_index"]
-    marks = [f"{side}_{name}" for side in ("right", "left")
-             for name in ("hip", "knee", "ankle", "big_toe", "heel", "shoulder", "elbow", "wrist")]  # fmt: skip
-    trc = [name[0].upper() + "".join(part.title() for part in name.split("_")[1:]) for name in marks]
-    assert "RBigToe" in trc
-    head = ["PathFileType\t4\t(X/Y/Z)\ta.trc", "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits",
-            f"30\t30\t{len(motion)}\t{len(marks)}\tm", "Frame#\tTime\t" + "\t\t\t".join(trc) + "\t\t",
-            "\t\t" + "\t".join(f"{a}{n + 1}" for n in range(len(marks)) for a in "XYZ")]  # fmt: skip
-    rows = [f"{n + 1}\t{n / 30:.4f}\t" + "\t".join(f"{v:.6f}" for name in marks for v in place[name][n])
-            for n in range(len(motion))]  # fmt: skip
-    result = read_recording(_write(tmp_path, "\n".join([*head, *rows]) + "\n", "a.trc"))
+    text = trc_text(motion)
+    result = read_recording(_write(tmp_path, text, "a.trc"))
     assert result.motion.fps == 30.0 and _apart(result, motion) < 0.04
     with pytest.raises(DataError, match=r"no marker is called .*left_shoulder.* export its motion as BVH"):
-        skin = "\n".join([*head, *rows]).replace("LShoulder", "LSHO")
-        read_recording(_write(tmp_path, skin, "b.trc"))
+        read_recording(_write(tmp_path, text.replace("LShoulder", "LSHO"), "b.trc"))
+    place = {name: world_landmarks(motion)[:, n] * [1.0, -1.0, -1.0] for n, name in enumerate(BLAZEPOSE)}
     lines = [str(len(motion))]
     for n in range(len(motion)):
         lines += ["1", "72057594037944738 0 1 1 0 0 0 0.02 -0.2 2", "25"]

@@ -75,6 +75,26 @@ def test_amc_gives_its_motion_back_with_the_skeleton_beside_it(motion: Motion, t
         read_recording(file)
 
 
+@pytest.mark.parametrize(
+    ("skeleton", "motions"),
+    [("79-walk.asf", "79_05-walk.amc"), ("HDM_bd.asf", "HDM_bd_kick_001_120.amc"), ("79.ASF", "79_17_2.amc")],
+)
+def test_amc_finds_its_skeleton_among_those_of_others(
+    skeleton: str, motions: str, motion: Motion, tmp_path: Path
+) -> None:
+    file = write_amc(motion, tmp_path)
+    (tmp_path / "79.asf").rename(tmp_path / skeleton)
+    file = file.rename(tmp_path / motions)
+    for other in ("7.asf", "HDM_mm.asf", "790.asf", "80-run.asf"):
+        (tmp_path / other).write_text(":version 1.10\n")
+    assert _apart(read_recording(file, source_fps=30).motion, motion) < 0.02
+    lost = file.rename(tmp_path / "output.amc")
+    with pytest.raises(
+        DataError, match=r"output\.asf, is not beside it; beside it are 7\.asf, .* under that name"
+    ):
+        read_recording(lost)
+
+
 @pytest.mark.parametrize("kind", ["Quaternion", "XYZ"])
 def test_motives_table_gives_its_motion_back(kind: str, motion: Motion, tmp_path: Path) -> None:
     write_motive(motion, tmp_path / "take.csv", kind=kind, lost=range(20, 24))

@@ -5,6 +5,7 @@ A bone of an ASF file turns at its start, about axes of its own, and reaches alo
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -31,7 +32,7 @@ class _Bone:
 
 
 def load_amc(file: Path, source_fps: float | None = None) -> Bvh:
-    """Read a motion with the skeleton beside it: `79.asf` for `79_17.amc`, or the folder's only one."""
+    """Read a motion with the skeleton that is beside it."""
     bones = _read_asf(_find_asf(file))
     rows, reasons = _read_amc(file, bones)
     bad = np.array([row is None for row in rows])
@@ -76,12 +77,21 @@ def load_amc(file: Path, source_fps: float | None = None) -> Bvh:
 
 
 def _find_asf(file: Path) -> Path:
-    stem = file.stem.split("_")[0]
+    """`79.asf` or `79-walk.asf` for `79_17.amc`, `HDM_bd.asf` for `HDM_bd_kick_001.amc`, or the folder's only one."""
     others = sorted(each for each in file.parent.glob("*") if each.suffix.lower() == ".asf")
-    named = [each for each in others if each.stem.lower() in (file.stem.lower(), stem.lower())]
-    if not named and len(others) != 1:
-        raise DataError(f"{file}: its skeleton, {stem}.asf, is not beside it; put it there")
-    return (named or others)[0]
+    own = file.stem.lower()
+    begins = [each for each in others if re.match(re.escape(each.stem.lower()) + r"(?![a-z0-9])", own)]
+    if begins:
+        return max(begins, key=lambda each: len(each.stem))
+    subject = re.split(r"[_-]", own)[0]
+    same = [each for each in others if re.split(r"[_-]", each.stem.lower())[0] == subject]
+    for each in (same, others):
+        if len(each) == 1:
+            return each[0]
+    beside = f"; beside it are {', '.join(each.name for each in others[:5])}" if others else ""
+    raise DataError(
+        f"{file}: its skeleton, {subject}.asf, is not beside it{beside}; put it there under that name"
+    )
 
 
 def _read_lines(file: Path) -> list[tuple[int, list[str]]]:

@@ -125,3 +125,9 @@ def find_stretch(good: Mask, gap: int) -> tuple[int, int]:
     starts, ends = np.concatenate([[0], breaks + 1]), np.concatenate([breaks, [len(places) - 1]])
     best = int(np.argmax(places[ends] - places[starts]))
     return int(places[starts[best]]), int(places[ends[best]]) + 1
+
+
+def find_runs(flags: Mask) -> list[tuple[int, int]]:
+    """Runs of true, each as its first place and the one after its last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vivant.build.mime.bad_frames import Mask, find_runs
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rotation import Array, about, basis, between, slerp, unit
 from vivant.build.mime.skeleton import (
@@ -46,8 +46,6 @@ _SOLE = float(ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1])
 """Height of the ball's joint over the floor."""
 _THIGH, _SHIN = (float(np.linalg.norm(OFFSETS[INDEX["Left" + bone]])) for bone in ("Leg", "Foot"))
 _REACH = 0.995 * (_THIGH + _SHIN)
-
-Mask = NDArray[np.bool_]
 
 
 def lock_feet(motion: Motion, depth: float = 1.0) -> tuple[Motion, list[str]]:
@@ -128,11 +126,11 @@ def _find_contacts(positions: Array, side: str, fps: float, depth: float) -> Mas
     speed = np.minimum(*(_speed(spot, fps, depth) for spot in (ankle, ball)))
     enter, stay = (height < _LOW) & (speed < _SLOW), (height < _HIGH) & (speed < _FAST)
     contact = np.zeros(len(height), dtype=bool)
-    for start, end in _runs(stay):
+    for start, end in find_runs(stay):
         contact[start:end] = enter[start:end].any()
     shortest = max(1, round(_SHORTEST * fps))
     for wanted in (False, True):
-        for start, end in _runs(contact == wanted):
+        for start, end in find_runs(contact == wanted):
             inside = wanted or (start > 0 and end < len(contact))
             if end - start < shortest and inside:
                 contact[start:end] = not wanted
@@ -158,7 +156,7 @@ def _drift(balls: Array, contacts: Mask) -> Array:
 def _part_steps(ankle: Array, contact: Mask, fps: float) -> list[tuple[int, int]]:
     """Stretches of contact, parted by a step where a foot wanders too far for one place."""
     half = max(1, round(_STEP * fps / 2))
-    pending = _runs(contact)[::-1]
+    pending = find_runs(contact)[::-1]
     stretches = []
     while pending:
         start, end = pending.pop()
@@ -233,7 +231,7 @@ def _hold_rotation(stretches: list[tuple[int, int]], rotation: Array, fps: float
 def _fly(contacts: Mask, fps: float) -> Array:
     """Metres over the floor at which feet are while neither stands: as high as a body flies in that time."""
     lift = np.zeros(len(contacts))
-    for start, end in _runs(np.logical_not(contacts.any(axis=1))):
+    for start, end in find_runs(np.logical_not(contacts.any(axis=1))):
         if not start or end == len(contacts):
             continue
         seconds = min((end - start) / fps, 0.5)
@@ -245,7 +243,7 @@ def _fly(contacts: Mask, fps: float) -> Array:
 def _lift_steps(place: Array, contact: Mask) -> None:
     """Lift a foot from the floor where it moves from one stance to the next; at the ends, it is in the air."""
     count = len(contact)
-    for start, end in _runs(~contact):
+    for start, end in find_runs(~contact):
         first, last = max(start - 1, 0), min(end, count - 1)
         way = float(np.linalg.norm((place[last] - place[first])[[0, 2]]))
         rise, fall = (np.arange(start, end) - start + 1, end - np.arange(start, end))
@@ -305,9 +303,3 @@ def _bend_leg(side: str, root: Array, ankle: Array, foot: Array, positions: Arra
         index = INDEX[side + bone]
         turned[:, index] = between(before, after) @ turned[:, index]
     turned[:, INDEX[side + "Foot"]] = turned[:, INDEX[side + "Toe"]] = foot
-
-
-def _runs(flags: Mask) -> list[tuple[int, int]]:
-    """Runs of true, each as its first place and the one after its last."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from vivant.build.mime.bad_frames import find_runs
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.skeleton import INDEX, Skeleton
 
@@ -69,7 +69,7 @@ def measure_sliding(motion: Motion) -> Sliding:
         near = np.minimum(ankle[:, 1] - heel, ball[:, 1] - toe) < _FLOOR
         down = near & (rising < _LIFT)
         standing |= down
-        for start, end in _stretches(down):
+        for start, end in find_runs(down):
             moments = np.unique([*range(start, end, stride), end - 1])
             steps = [
                 np.linalg.norm(np.diff(spot[moments][:, [0, 2]], axis=0), axis=1) for spot in (ankle, ball)
@@ -79,9 +79,3 @@ def measure_sliding(motion: Motion) -> Sliding:
             if slid > worst:
                 worst, worst_foot, worst_at = slid, side, start / motion.fps
     return Sliding(worst, worst_foot, worst_at, way / stood if stood else 0.0, float(standing.mean()))
-
-
-def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Runs of true, each as its first place and the one after its last."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

@@ -8,11 +8,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from vivant.build.mime.bvh import Bvh
-from vivant.build.mime.rotation import Array
+from vivant.build.mime.joint_structure import find_by_structure
 from vivant.build.mime.skeleton import JOINTS
 from vivant.core.errors import DataError, unknown_name_error
 
@@ -73,7 +72,7 @@ def map_joints(bvh: Bvh, table: dict[str, str] | None = None) -> dict[str, int]:
     joint_map.update(stated)
     missing = [joint for joint in NEEDED if joint not in joint_map]
     if missing:
-        joint_map = {**_by_structure(bvh), **stated}
+        joint_map = {**find_by_structure(bvh), **stated}
         missing = missing if any(joint not in joint_map for joint in NEEDED) else []
     if missing:
         names = ", ".join(joint.name for joint in bvh.joints[:10]) + (" …" if len(bvh.joints) > 10 else "")
@@ -169,86 +168,6 @@ def _read_side(word: str) -> list[tuple[str, str]]:
     """The side and the bone that a name states: "legl" begins and ends with a letter of a side, so there may be two."""
     matches = filter(None, (pattern.match(word) for pattern in _SIDES))
     return [("Left" if match["side"].startswith("l") else "Right", match["bone"]) for match in matches]
-
-
-def _by_structure(bvh: Bvh) -> dict[str, int]:
-    """The joints by the shape of the tree: two legs and a trunk at the hips, two arms and a head at the chest.
-
-    Where names state no side, knees and toes tell front from back, and so left from right. Empty where the tree is
-    not that of a person.
-    """
-    children: list[list[int]] = [[] for _ in bvh.joints]
-    for index, joint in enumerate(bvh.joints):
-        if joint.parent >= 0:
-            children[joint.parent].append(index)
-    positions, _ = bvh.globals()
-
-    def chain(index: int) -> list[int]:
-        """The joints from here to where the chain ends or forks; joints at their parent's place are passed over."""
-        result = [index]
-        while len(children[result[-1]]) == 1:
-            result.append(children[result[-1]][0])
-        gaps = [positions[0, a] - positions[0, b] for a, b in zip(result[1:], result, strict=False)]
-        return [
-            joint
-            for joint, gap in zip(result, [*gaps, np.ones(3)], strict=True)
-            if np.linalg.norm(gap) > 1e-6
-        ]
-
-    def size(index: int) -> int:
-        return 1 + sum(map(size, children[index]))
-
-    forks = [index for index in range(len(bvh.joints)) if len(children[index]) >= 3]
-    if len(forks) < 2:
-        return {}
-    hips = forks[0]
-    trunk = max(children[hips], key=size)
-    chest = next((fork for fork in forks[1:] if fork >= trunk), None)
-    legs = [chain(child) for child in children[hips] if child != trunk]
-    legs = [leg for leg in legs if len(leg) >= 4]
-    if chest is None or len(legs) != 2:
-        return {}
-    limbs = sorted((chain(child) for child in children[chest]), key=len, reverse=True)
-    arms, rest = [limb for limb in limbs if len(limb) >= 3][:2], limbs[2:]
-    if len(arms) != 2 or not rest or len(arms[0]) != len(arms[1]):
-        return {}
-    head = rest[0][-1] if len(rest[0]) < 3 else rest[0][1]
-    up = positions[:, head] - positions[:, hips]
-    # Knees bend forward. Toes point there too, but hang down behind somebody who walks, so they count for less.
-    knees = sum(2 * positions[:, leg[1]] - positions[:, leg[0]] - positions[:, leg[2]] for leg in legs)
-    toes = sum(positions[:, leg[3]] - positions[:, leg[2]] for leg in legs)
-    left = np.cross(up, 2 * knees + toes)
-
-    def leftness(limb: list[int], other: list[int]) -> float:
-        sides = [_stated_side([bvh.joints[index].name for index in each]) for each in (limb, other)]
-        if set(sides) == {"l", "r"}:
-            return 1.0 if sides[0] == "l" else -1.0
-        apart: Array = positions[:, limb[0]] - positions[:, other[0]]
-        if np.abs(apart).max() < 1e-6:
-            apart = positions[:, limb[1]] - positions[:, other[1]]
-        return float(np.mean(np.sum(apart * left, axis=-1)))
-
-    result = {"Head": head}
-    arm = ("Arm", "ForeArm", "Hand", "Fingers")
-    for pair, bones in (
-        (legs, ("UpLeg", "Leg", "Foot", "Toe")),
-        (arms, ("Shoulder", *arm) if len(arms[0]) >= 4 else arm),
-    ):
-        ordered = pair if leftness(*pair) > 0 else pair[::-1]
-        for side, limb in zip(("Left", "Right"), ordered, strict=True):
-            result.update({side + bone: joint for bone, joint in zip(bones, limb, strict=False)})
-    return result
-
-
-def _stated_side(names: list[str]) -> str:
-    """The side that the names of a limb state in a word or a letter of its own: l, r, or none."""
-    words = {
-        word.lower()
-        for name in names
-        for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|[^\W\d_]+", name.rsplit(":", 1)[-1])
-    }
-    sides = {word[0] for word in words & {"l", "r", "left", "right"}}
-    return sides.pop() if len(sides) == 1 else ""
 
 
 def _map_trunk(bvh: Bvh, joint_map: dict[str, int]) -> None:

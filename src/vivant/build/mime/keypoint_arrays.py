@@ -7,6 +7,7 @@ not; HumanML3D (frames, 22, 3). The number of points tells the layout, and the b
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 
 from vivant.build.mime.keypoint_layouts import BLAZEPOSE, DEEP_LAYOUTS, FLAT_LAYOUTS, SMPL_JOINTS
 from vivant.build.mime.keypoints import Keypoints, PoseFrame, join_frames
-from vivant.build.mime.rotation import Array
+from vivant.build.mime.rotation import Array, between
 from vivant.core.errors import DataError
 
 ARRAY_NAMES = (
@@ -28,6 +29,8 @@ _PICKLED = (
 )
 _DEEP = {**DEEP_LAYOUTS, 33: BLAZEPOSE, 22: SMPL_JOINTS[:22], 24: SMPL_JOINTS}
 _FLAT = {**FLAT_LAYOUTS, 33: BLAZEPOSE}
+_ORIGIN = 0.02
+"""Lengths of a trunk within which hips that are put in the origin stay."""
 
 
 def load_arrays(file: Path) -> dict[str, Any]:
@@ -76,8 +79,9 @@ def read_arrays(file: Path, arrays: dict[str, Any], source_fps: float | None) ->
         known = ", ".join(map(str, sorted(layouts)))
         raise DataError(f"{file}: {points.shape[1]} points a frame, and layouts of {known} are known")
     layout = layouts[points.shape[1]]
+    heights = None
     if not flat:
-        points = face_picture(file, points, layout)
+        points, heights = face_picture(file, points, layout)
     frames: list[PoseFrame | None] = [
         PoseFrame(place, seen) if np.isfinite(place).any() else None
         for place, seen in zip(points, scores, strict=True)
@@ -85,7 +89,7 @@ def read_arrays(file: Path, arrays: dict[str, Any], source_fps: float | None) ->
     rate = next(
         (float(arrays[key]) for key in ("fps", "frame_rate") if np.size(arrays.get(key, ())) == 1), None
     )
-    return join_frames(file, frames, layout, rate, source_fps, bad=[])
+    return replace(join_frames(file, frames, layout, rate, source_fps, bad=[]), heights=heights)
 
 
 def _shape(file: Path, values: Any) -> Array:
@@ -118,8 +122,19 @@ def _part_scores(points: Array) -> tuple[Array, Array]:
     return points, ones
 
 
-def face_picture(file: Path, points: Array, layout: tuple[str, ...]) -> Array:
-    """The points around the hips in a picture's axes (right, down, away), whichever axis is up in the file."""
+def face_picture(
+    file: Path, points: Array, layout: tuple[str, ...], *, seen: bool = True
+) -> tuple[Array, Array | None]:
+    """The points around the hips in a picture's axes (right, down, away), whichever axis is up; and their heights.
+
+    Heights are over any level, and None where the hips are in the origin of every frame.
+
+    Args:
+        file: What errors name.
+        points: (frames, points, 3).
+        layout: The points' names.
+        seen: By one camera, whose first axis is across the picture; any axis of a room can be up.
+    """
 
     def middle(name: str) -> Array:
         sides = [layout.index(f"{side}_{name}") for side in ("left", "right")]
@@ -132,10 +147,19 @@ def face_picture(file: Path, points: Array, layout: tuple[str, ...]) -> Array:
         raise DataError(f"{file}: shoulders and hips are never seen together")
     up = trunk.mean(axis=0)
     axis = int(np.argmax(np.abs(up)))
-    if axis == 0:
+    if axis == 0 and seen:
         raise DataError(f"{file}: people lie along the first axis; turn the video upright first")
-    around = points - hips[:, None]
-    x, y, z = (around[..., n] for n in range(3))
-    if axis == 1:
-        return around if up[1] < 0 else np.stack([x, -y, -z], axis=-1)
-    return np.stack([x, -z, y] if up[2] > 0 else [x, z, -y], axis=-1)
+    sign = float(np.sign(up[axis]))
+    axes = {
+        0: np.array([[0.0, 1.0, 0.0], [-sign, 0.0, 0.0], [0.0, 0.0, sign]]),
+        1: np.diag([1.0, -sign, -sign]),
+        2: np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -sign], [0.0, sign, 0.0]]),
+    }[axis]
+    if axis == 0:
+        # No tool has X up: the axes are those of a board that leaned somewhere, so the body alone tells what is up.
+        if {"left_ankle", "right_ankle"} <= set(layout):
+            up = np.nanmean(middle("shoulder") - middle("ankle"), axis=0)
+        axes = between(axes @ up, [0.0, -1.0, 0.0]) @ axes
+    room = points @ axes.T
+    placed = np.nanmax(np.abs(hips @ axes[1])) > _ORIGIN * float(np.linalg.norm(up))
+    return room - (hips @ axes.T)[:, None], -room[..., 1] if placed else None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from vivant.build.mime.keypoint_jumps import add_heights
 from vivant.build.mime.keypoint_layouts import BLAZEPOSE
 from vivant.build.mime.keypoints import (
     Keypoints,
@@ -62,7 +63,8 @@ def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
     cells = _long_cells(rows, columns, frame, mark, bad) if long else _wide_cells(rows, columns, bad)
     world = any(axis.startswith("w") for table in cells for _, axis in table)
     frames: list[PoseFrame | None] = []
-    for table in cells:
+    picture = np.full((len(cells), len(BLAZEPOSE)), np.nan)
+    for number, table in enumerate(cells):
         points, seen = np.full((len(BLAZEPOSE), 3), np.nan), np.ones(len(BLAZEPOSE))
         for (index, axis), value in table.items():
             if not 0 <= index < len(BLAZEPOSE):
@@ -71,6 +73,8 @@ def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
                 seen[index] = value if np.isfinite(value) else 0.0
             elif axis.startswith("w") == world:
                 points[index, "xyz".index(axis[-1])] = value
+            elif axis == "y":
+                picture[number, index] = value
         frames.append(PoseFrame(points, seen) if np.isfinite(points[:, :2]).any() else None)
     if not any(frames):
         raise NoKeypointsError(
@@ -81,7 +85,7 @@ def read_csv(file: Path, text: str, source_fps: float | None) -> Keypoints:
     for item, seconds in zip(frames, times, strict=False):
         if item is not None:
             item.seconds = seconds
-    return join_frames(file, frames, BLAZEPOSE, None, source_fps, bad=bad)
+    return add_heights(join_frames(file, frames, BLAZEPOSE, None, source_fps, bad=bad), picture)
 
 
 def _add_head(text: str) -> str:

@@ -2,7 +2,7 @@
 
 MediaPipe writes no file of its own. Frames come as a list, by number, or under `frames`, `poses` or `results`; a
 landmark is {x, y, z, visibility} or a list. World landmarks (metres around the hips) are taken where a file has them
-beside those of the picture.
+beside those of the picture, which then tell how high the body is.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from vivant.build.mime.keypoint_jumps import add_heights
 from vivant.build.mime.keypoint_layouts import BLAZEPOSE
 from vivant.build.mime.keypoint_people import holds_people, read_people
 from vivant.build.mime.keypoints import (
@@ -23,6 +24,7 @@ from vivant.build.mime.keypoints import (
     join_frames,
     plain_name,
 )
+from vivant.build.mime.rotation import Array
 
 _WORLD = (
     "pose_world_landmarks",
@@ -63,7 +65,24 @@ def read_json(file: Path, document: Any, source_fps: float | None, broken: tuple
             frame.seconds = seconds
         frames.append(frame)
     size = tuple(head.get(name) or head.get("video_" + name) for name in ("width", "height"))
-    return join_frames(file, frames, layout, _stated_rate(head), source_fps, size=size, bad=bad)
+    keypoints = join_frames(file, frames, layout, _stated_rate(head), source_fps, size=size, bad=bad)
+    if not world:
+        return keypoints
+    picture = np.full(keypoints.confidence.shape, np.nan)
+    for number, entry in enumerate(entries):
+        picture[number] = _read_downs(entry, layout)
+    return add_heights(keypoints, picture)
+
+
+def _read_downs(entry: Any, layout: tuple[str, ...]) -> Array | float:
+    """How far down in the picture the landmarks are that stand beside those of the world; NaN if there are none."""
+    if not isinstance(entry, dict) or not any(key in entry for key in _PICTURE):
+        return np.nan
+    try:
+        frame = _landmarks(_content(entry, world=False), layout)
+    except (TypeError, ValueError, KeyError):
+        return np.nan
+    return np.nan if frame is None or len(frame.points) != len(layout) else frame.points[:, 1]
 
 
 def _find_layout(contents: Iterator[Any]) -> tuple[str, ...]:

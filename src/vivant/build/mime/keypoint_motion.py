@@ -7,10 +7,14 @@ stands: it stays where it is, and the lower foot is on the ground. Then standing
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from vivant.build.mime.bad_frames import GAP, find_stretch, format_count
 from vivant.build.mime.foot_locking import lock_feet, stand
+from vivant.build.mime.keypoint_jumps import SURE, find_jumps
+from vivant.build.mime.keypoint_layouts import BLAZEPOSE
 from vivant.build.mime.keypoint_repair import fill_unseen, restore_sides, smooth_points
 from vivant.build.mime.keypoints import Keypoints
 from vivant.build.mime.motion import Motion
@@ -26,8 +30,6 @@ from vivant.build.mime.skeleton import (
 )
 from vivant.core.errors import DataError
 
-SURE = 0.3
-"""Confidence below which a point counts as not seen."""
 _NEEDED = tuple(f"{side}_{name}" for name in ("shoulder", "elbow", "hip") for side in ("left", "right"))
 _STRAIGHT = 0.15
 """How bent a limb must be (sine) before its bend tells its twist as strongly as the usual one."""
@@ -45,6 +47,8 @@ _BALANCE = 2.3
 """Degrees by which the middle of a body's weight is ahead of its ankles."""
 _DEPTH = 0.5
 """How much movement along the line of sight says of a foot's speed: depth is what estimators know least."""
+_TAKE_OFF = 1.1
+"""Metres a second with which hips rise into a jump of 6 cm."""
 _STRETCHED = 0.85
 """Share of a leg's length that hip and ankle of somebody who stands are apart."""
 
@@ -60,7 +64,8 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
     missing = [point for point in (*_NEEDED, "left_wrist", "right_wrist") if point not in keypoints.names]
     if missing:
         raise DataError(f"{keypoints.source}: the layout has no {', '.join(missing)}")
-    points, notes = _place(keypoints)
+    keypoints, notes = _cut(keypoints)
+    points = _place(keypoints, notes)
     if len(next(iter(points.values()))) < 2:
         raise DataError(f"{keypoints.source}: a body is seen in one frame only, so nothing moves")
     scale = _measure(keypoints.source, points)
@@ -71,9 +76,12 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
         notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
     turned = _turn(points, keypoints)
     motion = stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
+    lift, said = _lift(keypoints, scale, motion.root)
+    motion.root[:, 1] += lift
     if hold_feet:
         motion, held = lock_feet(motion, _DEPTH)
         notes.extend(held)
+    notes.extend(said)
     upright = motion.joints(Skeleton())[0][:, INDEX["Head"], 1] - motion.root[:, 1]
     if float(np.median(upright)) < 0:
         raise DataError(
@@ -86,10 +94,10 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
 # ── places ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
-    """Every point in our axes over the longest stretch in which a body is seen, without gaps, smoothed."""
-    positions = keypoints.positions.copy()
-    confidence = np.where(np.isfinite(positions[..., :2]).all(axis=-1), keypoints.confidence, 0.0)
+def _cut(keypoints: Keypoints) -> tuple[Keypoints, list[str]]:
+    """The longest stretch in which a body is seen, and notes; points without a place have no confidence."""
+    seen = np.isfinite(keypoints.positions[..., :2]).all(axis=-1)
+    confidence = np.where(seen, keypoints.confidence, 0.0)
     needed = [keypoints.names.index(point) for point in _NEEDED]
     body = confidence[:, needed].mean(axis=1) >= SURE
     if not body.any():
@@ -103,7 +111,34 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     empty = int((~body[start:end]).sum())
     if empty:
         notes.append(f"filled {format_count(empty, 'frame')} in which nobody is seen")
-    positions, confidence = positions[start:end], confidence[start:end]
+    heights = None if keypoints.heights is None else keypoints.heights[start:end]
+    positions = keypoints.positions[start:end]
+    return replace(keypoints, positions=positions, confidence=confidence[start:end], heights=heights), notes
+
+
+def _lift(keypoints: Keypoints, scale: float, root: Array) -> tuple[Array, list[str]]:
+    """Metres by which the lower foot is over the floor in each frame, and notes; `root` is over the lower foot."""
+    heights = keypoints.heights
+    if heights is None and (keypoints.flat or keypoints.size):
+        heights = -keypoints.positions[..., 1]
+    if heights is None:
+        # Nobody leaves the floor unless the hips rise from the feet quickly.
+        rising = np.gradient(root[:, 1]) * keypoints.fps
+        remedy = "; save pose_landmarks beside the world landmarks" if keypoints.names == BLAZEPOSE else ""
+        note = f"the hips rise as in a jump, which cannot be told without their height in the picture{remedy}"
+        return np.zeros(len(root)), [note] if rising.max() > _TAKE_OFF else []
+    seen = np.where(keypoints.confidence >= SURE, heights, np.nan) / scale
+    lift, jumps = find_jumps(seen, keypoints.names, keypoints.fps)
+    if not jumps:
+        return lift, []
+    return lift, [
+        f"both feet leave the floor: {format_count(jumps, 'jump')}, up to {100 * lift.max():.0f} cm high"
+    ]
+
+
+def _place(keypoints: Keypoints, notes: list[str]) -> dict[str, Array]:
+    """Every point in our axes, without gaps, smoothed; what was filled in is added to the notes."""
+    positions, confidence = keypoints.positions.copy(), keypoints.confidence
     if keypoints.flat:
         positions[..., 2] = 0.0
     # A picture's axes (right, down, away) or MMPose's (left, away, up) to ours: left of who faces us, up, towards us.
@@ -136,7 +171,7 @@ def _place(keypoints: Keypoints) -> tuple[dict[str, Array], list[str]]:
     points = {point: smooth_points(place, weights[point], keypoints.fps) for point, place in points.items()}
     if keypoints.z_up and _mirrored(points):
         points = {point: place * [1.0, 1.0, -1.0] for point, place in points.items()}
-    return points, notes
+    return points
 
 
 def _add_hips(points: dict[str, Array], weights: dict[str, Array]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,7 @@ def read_trc(file: Path, text: str, source_fps: float | None) -> Keypoints:
             rows.append(np.full((len(names), 3), np.nan))
     if not rows:
         raise DataError(f"{file}: holds no rows below its head")
-    points = face_picture(file, np.stack(rows), names)
+    points, heights = face_picture(file, np.stack(rows), names, seen=False)
     frames: list[PoseFrame | None] = [
         PoseFrame(place, np.isfinite(place).all(axis=1).astype(float)) if np.isfinite(place).any() else None
         for place in points
@@ -52,7 +53,7 @@ def read_trc(file: Path, text: str, source_fps: float | None) -> Keypoints:
         rate = float(stated["DataRate"])
     except (KeyError, ValueError):
         rate = None
-    return join_frames(file, frames, names, rate, source_fps, bad=bad)
+    return replace(join_frames(file, frames, names, rate, source_fps, bad=bad), heights=heights)
 
 
 def read_skeleton(file: Path, text: str, source_fps: float | None) -> Keypoints:
@@ -77,8 +78,11 @@ def read_skeleton(file: Path, text: str, source_fps: float | None) -> Keypoints:
         if not frames:
             raise DataError(f"{file}: is not a .skeleton file as NTU writes it ({error})") from None
     hips = [KINECT.index("left_hip"), KINECT.index("right_hip")]
-    for frame in frames:
+    heights = np.full((len(frames), len(KINECT)), np.nan)
+    for number, frame in enumerate(frames):
         if frame is not None and len(frame.points) == len(KINECT):
+            heights[number] = -frame.points[:, 1]
             frame.points = frame.points - frame.points[hips].mean(axis=0)
     notes = (f"several people in {format_count(crowd, 'frame')}: one is followed",) if crowd else ()
-    return join_frames(file, frames, KINECT, _KINECT_RATE, source_fps, bad=[], notes=notes)
+    keypoints = join_frames(file, frames, KINECT, _KINECT_RATE, source_fps, bad=[], notes=notes)
+    return replace(keypoints, heights=heights)

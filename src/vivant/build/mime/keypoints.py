@@ -35,6 +35,8 @@ class Keypoints:
     size: tuple[Any, ...] = ()
     """Width and height of the picture, where the file states them; once loaded, where positions are pixels."""
     notes: tuple[str, ...] = ()
+    heights: Array | None = None
+    """(frames, points), upwards from any level, in the unit of positions; None where a file tells none."""
 
     def point(self, *names: str) -> Array | None:
         """The middle of the named points; None where the layout lacks one."""

@@ -36,6 +36,10 @@ _LOWERED = 0.6
 """Cosine from which an upper arm points down along the trunk."""
 _LYING = 0.4
 """Share of the trunk's length that is height in somebody who lies."""
+_LONG = 1.2
+"""Lengths of a leg that no person's trunk has, from the hips to the head's joint; an animal's has."""
+_ALIKE, _ACROSS = 0.7, 0.7
+"""Cosines between arms and legs that carry a body together, and between those and its trunk."""
 
 
 def tell_unit(stature: float) -> str:
@@ -139,6 +143,7 @@ def refuse_inhuman(
                 f"{bvh.source}: the lengths are not a person's ({name} is {value:.2g}, and {low:g} to {high:g} is "
                 "human); state its joints with --joints"
             )
+    _refuse_animal(bvh, joint_map, positions)
     if not tell_unit(stature):
         raise DataError(
             f"{bvh.source}: the figure is {stature:.4g} units tall, which is a person's height in no unit (metres, "
@@ -154,4 +159,30 @@ def refuse_inhuman(
         raise DataError(
             f"{bvh.source}: the figure lies in the air, {hips:.2f} m above the floor; its rotations or its up axis do "
             "not fit its offsets; export the file again with Y up and the skeleton's own rest pose"
+        )
+
+
+def _refuse_animal(bvh: Bvh, joint_map: dict[str, int], positions: Array) -> None:
+    """Refuse who goes on all fours on legs shorter than the trunk. People who crawl have longer legs."""
+
+    def way(start: str, end: str) -> Array:
+        return np.asarray(positions[:, joint_map[end]] - positions[:, joint_map[start]])
+
+    def limb(start: str, middle: str, end: str) -> tuple[Array, float]:
+        """Where both limbs point on average, and how long one is; a foot or hand may be missing."""
+        last = end if {"Left" + end, "Right" + end} <= joint_map.keys() else middle
+        ways = [way(side + start, side + last) for side in ("Left", "Right")]
+        bones = way("Left" + start, "Left" + middle), way("Left" + middle, "Left" + last)
+        return unit(sum(ways)), sum(float(np.linalg.norm(bone, axis=-1).mean()) for bone in bones)
+
+    trunk = way("Hips", "Head")
+    legs, length = limb("UpLeg", "Leg", "Foot")
+    arms, _ = limb("Arm", "ForeArm", "Hand")
+    alike = float(np.median((legs * arms).sum(axis=-1)))
+    across = [abs(float(np.median((part * unit(trunk)).sum(axis=-1)))) for part in (legs, arms)]
+    long = float(np.linalg.norm(trunk, axis=-1).mean()) / max(length, 1e-9)
+    if long > _LONG and alike > _ALIKE and max(across) < _ACROSS:
+        raise DataError(
+            f"{bvh.source}: it goes on all fours, and its trunk is {long:.1f} times as long as its legs: an animal is "
+            "no person"
         )

@@ -7,7 +7,7 @@ out: our T-pose, with each joint's axes read from its bones (where children lie,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from vivant.build.mime.bvh import Bvh
 from vivant.build.mime.rotation import Array, basis, between, unit
 from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, JOINTS, OFFSETS, STATURE, TIPS
+from vivant.build.mime.world_axes import alignment, find_axes, find_turn_upright, snap
 from vivant.core.errors import DataError
 
 _LIMBS = (
@@ -38,6 +39,8 @@ class ReferencePose:
     axes: Array
     stands: bool
     """Whether it is the file's own zero pose."""
+    upright: Array = field(default_factory=lambda: np.eye(3))
+    """Turns the frames to the axis along which that pose stands, where the motion has another one for up."""
 
 
 def find_reference(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned: Array) -> ReferencePose:
@@ -48,7 +51,8 @@ def find_reference(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned
             rest[number] = rest[joint.parent] + _beside(bvh, number, positions, turned)
     if _stands(joint_map, rest):
         axes = alignment(bvh, joint_map, rest)
-        return ReferencePose(rest, np.broadcast_to(np.eye(3), (len(rest), 3, 3)), axes, True)
+        upright = find_turn_upright(joint_map, positions, axes, measure_stature(joint_map, rest))
+        return ReferencePose(rest, np.broadcast_to(np.eye(3), (len(rest), 3, 3)), axes, True, upright)
     return _calibrate(bvh, joint_map, positions, turned)
 
 
@@ -89,26 +93,9 @@ def _is_even(joint_map: dict[str, int], rest: Array, across: Array) -> bool:
     return True
 
 
-def _world_axes(joint_map: dict[str, int], positions: Array) -> Array:
-    """The rotation from the file's axes to ours, by the axis along which people of the frames stand."""
-    feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
-    upright = unit(positions[:, joint_map["Head"]] - positions[:, feet].mean(axis=1)).mean(axis=0)
-    main = int(np.argmax(np.abs(upright)))
-    up = np.eye(3)[main] * np.sign(upright[main])
-    left = np.array([0.0, -1.0, 0.0]) if main == 0 else np.array([1.0, 0.0, 0.0])
-    return np.stack([left, up, np.cross(left, up)])
-
-
-def _snap(vector: Array) -> Array:
-    """The coordinate axis that a direction nearly follows, or the direction itself."""
-    main = int(np.argmax(np.abs(vector)))
-    axis = np.eye(3)[main] * np.sign(vector[main])
-    return axis if np.dot(axis, unit(vector)) > 0.9 else unit(vector)
-
-
 def _calibrate(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned: Array) -> ReferencePose:
     """Our T-pose on the file's skeleton. `bases[j]` turns our axes into those of the file's joint at rest."""
-    axes = _world_axes(joint_map, positions)
+    axes = find_axes(joint_map, positions)
     bases: dict[str, Array] = {}
 
     def local(start: str, end: str, origin: str | None = None) -> Array:
@@ -122,9 +109,7 @@ def _calibrate(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned: Ar
         across = local(joint, "Left" + limb) - local(joint, "Right" + limb)
         if not np.linalg.norm(across):
             raise DataError(f"{bvh.source}: left and right limbs start at one point, so no side can be told")
-        return np.asarray(
-            basis(_snap(local(joint, above)), _snap(across)) @ basis([0, 1.0, 0], [1.0, 0, 0]).T
-        )
+        return np.asarray(basis(snap(local(joint, above)), snap(across)) @ basis([0, 1.0, 0], [1.0, 0, 0]).T)
 
     def follow(joint: str, before: str, own_before: Array) -> Array:
         """Zero rotation continues the bone before; then the bone is pointed where it points."""
@@ -222,17 +207,6 @@ def _bone(bvh: Bvh, joint: str, joint_map: dict[str, int], positions: Array, tur
     steps = range(0, len(turned), max(1, len(turned) // 50))
     known = [inverse[n] @ end for n, end in zip(steps, ends, strict=True) if end is not None]
     return np.mean(known, axis=0) if known else None
-
-
-def alignment(bvh: Bvh, joint_map: dict[str, int], rest: Array) -> Array:
-    """The rotation from the file's axes to ours: up to +Y, the figure's left to +X."""
-    up = _snap(rest[joint_map["Head"]] - rest[joint_map["Hips"]])
-    across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
-    left = _snap(across - up * np.dot(across, up))
-    left = unit(left - up * np.dot(left, up))
-    if not np.linalg.norm(left):
-        raise DataError(f"{bvh.source}: left and right legs start at one point, so no side can be told")
-    return np.stack([left, up, np.cross(left, up)])
 
 
 def direction(bvh: Bvh, joint: str, joint_map: dict[str, int], rest: Array, turned: Array) -> Array | None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from vivant.build.mime.bad_frames import SHARE, bridge_frames, describe_bad, find_leaps
 from vivant.build.mime.bvh import Bvh, load_bvh
+from vivant.build.mime.floor import find_floor
 from vivant.build.mime.joint_map import map_joints
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.recording_check import cut_calibration, refuse_inhuman
@@ -25,11 +26,9 @@ from vivant.build.mime.reference_pose import (
 )
 from vivant.build.mime.rotation import Array, between, slerp, unit
 from vivant.build.mime.skeleton import (
-    ANKLE_HEIGHT,
     HIP_HEIGHT,
     INDEX,
     JOINTS,
-    OFFSETS,
     STATURE,
     Skeleton,
     forward,
@@ -76,6 +75,7 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     positions, turned = bvh.globals()
     reference = find_reference(bvh, joint_map, positions, turned)
     rest_positions, rest_turned, axes = reference.positions, reference.rotations, reference.axes
+    positions, turned = positions @ reference.upright.T, reference.upright @ turned
     # Joint by joint: how far it has turned from the reference pose, in our axes.
     delta = axes @ (turned @ np.swapaxes(rest_turned, -1, -2)) @ axes.T
     frames = len(positions)
@@ -115,14 +115,17 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     _refuse_fallen(bvh, motion)
     _refuse_swapped(bvh, joint_map, axes)
     motion, notes = _bridge(bvh, motion)
+    if not np.array_equal(reference.upright, np.eye(3)):
+        notes.append("people stand along another axis than the skeleton at rest: they are set upright")
+    motion, levelled = find_floor(motion)
     used = set(joint_map.values())
     return Retargeted(
-        _settle(motion),
+        motion,
         {joint: bvh.joints[joint_map[joint]].name for joint in JOINTS if joint in joint_map},
         tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
         stature,
         dropped,
-        (*bvh.notes, *notes),
+        (*bvh.notes, *notes, *levelled),
     )
 
 
@@ -185,15 +188,3 @@ def _rate(frame_time: float) -> float:
     """Frames a second. Files state the time of a frame in few digits: 0.0333 is meant to be 30 a second."""
     fps = 1 / frame_time
     return float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps
-
-
-def _settle(motion: Motion) -> Motion:
-    """Stand the motion on the floor, its path around the middle of the stage."""
-    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
-    ankles = positions[:, [INDEX["LeftFoot"], INDEX["RightFoot"]], 1].min() - ANKLE_HEIGHT
-    toes = positions[:, [INDEX["LeftToe"], INDEX["RightToe"]], 1].min() - (
-        ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1]
-    )
-    middle = (motion.root.min(axis=0) + motion.root.max(axis=0)) / 2
-    shift = np.array([middle[0], min(ankles, toes), middle[2]])
-    return Motion(motion.name, motion.fps, motion.root - shift, motion.rotations)

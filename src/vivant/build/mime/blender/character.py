@@ -18,9 +18,10 @@ from vivant.build.mime.blender.process import find_blender, job_folder, run_blen
 from vivant.build.mime.bvh import Bvh, BvhJoint
 from vivant.build.mime.joint_map import map_joints
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.reference_pose import alignment, direction, hip_height, own_direction
+from vivant.build.mime.reference_pose import direction, hip_height, own_direction
 from vivant.build.mime.rotation import Array, between, to_quaternion
 from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, Skeleton
+from vivant.build.mime.world_axes import alignment
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
 from vivant.core.paths import cache_root

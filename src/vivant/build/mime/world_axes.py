@@ -1,0 +1,74 @@
+"""Which way is up in a file, and which way is left: the rotation from its axes to ours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vivant.build.mime.bvh import Bvh
+from vivant.build.mime.rotation import Array, between, unit
+from vivant.build.mime.skeleton import STATURE
+from vivant.core.errors import DataError
+
+_LYING, _STANDING = 0.4, 0.85
+"""Share of the length from feet to head that is height in somebody who lies, and who stands."""
+_FLOOR = (-0.15, 0.3)
+"""Metres from the floor at which ankles of somebody who stands are."""
+_ON_FLOOR = (0.02, 0.4)
+"""Metres over the floor at which the joints of somebody who lies on it are."""
+
+
+def find_axes(joint_map: dict[str, int], positions: Array) -> Array:
+    """The rotation from the file's axes to ours, by the axis along which people of the frames stand."""
+    upright = unit(positions[:, joint_map["Head"]] - positions[:, _feet(joint_map)].mean(axis=1)).mean(axis=0)
+    main = int(np.argmax(np.abs(upright)))
+    up = np.eye(3)[main] * np.sign(upright[main])
+    left = np.array([0.0, -1.0, 0.0]) if main == 0 else np.array([1.0, 0.0, 0.0])
+    return np.stack([left, up, np.cross(left, up)])
+
+
+def snap(vector: Array) -> Array:
+    """The coordinate axis that a direction nearly follows, or the direction itself."""
+    main = int(np.argmax(np.abs(vector)))
+    axis = np.eye(3)[main] * np.sign(vector[main])
+    return axis if np.dot(axis, unit(vector)) > 0.9 else unit(vector)
+
+
+def alignment(bvh: Bvh, joint_map: dict[str, int], rest: Array) -> Array:
+    """The rotation from the file's axes to ours: up to +Y, the figure's left to +X."""
+    up = snap(rest[joint_map["Head"]] - rest[joint_map["Hips"]])
+    across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
+    left = snap(across - up * np.dot(across, up))
+    left = unit(left - up * np.dot(left, up))
+    if not np.linalg.norm(left):
+        raise DataError(f"{bvh.source}: left and right legs start at one point, so no side can be told")
+    return np.stack([left, up, np.cross(left, up)])
+
+
+def find_turn_upright(joint_map: dict[str, int], positions: Array, axes: Array, stature: float) -> Array:
+    """The rotation of the file's frames that sets people upright; the identity unless they stand along another axis.
+
+    Some tools keep a rest pose along Y and record in a studio whose Z is up. There people seem to lie all the time, and
+    have their feet on the floor of another axis. Who lies on the floor of the rest pose's own axis is left there.
+    """
+    metre = stature / STATURE
+    feet = positions[:, _feet(joint_map)]
+    head = positions[:, joint_map["Head"]]
+    body = unit(head - feet.mean(axis=1))
+    own = axes[1]
+    main = int(np.argmax(np.abs(body.mean(axis=0))))
+    up = np.eye(3)[main] * np.sign(body.mean(axis=0)[main])
+    lies = abs(float(np.median(body @ own))) < _LYING and float(np.median(body @ up)) > _STANDING
+    lowest = float(np.median((feet @ up).min(axis=1))) / metre
+    if not lies or not _FLOOR[0] < lowest < _FLOOR[1]:
+        return np.eye(3)
+    heights = [
+        np.median(place @ own) / metre
+        for place in (head, positions[:, joint_map["Hips"]], *feet.swapaxes(0, 1))
+    ]
+    if all(_ON_FLOOR[0] < height < _ON_FLOOR[1] for height in heights):
+        return np.eye(3)
+    return np.asarray(between(up, own))
+
+
+def _feet(joint_map: dict[str, int]) -> list[int]:
+    return [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
