@@ -107,7 +107,7 @@ class FigurePainter:
         colours = texels.astype(np.float32)
         colours *= _RAMP.take(tone.astype(np.intp), axis=0, mode="clip")
         colours += _HALF
-        return np.minimum(colours, np.float32(255), out=colours).astype(np.uint8)
+        return np.asarray(np.minimum(colours, np.float32(255), out=colours), np.uint8)
 
 
 def _window(x: Floats, y: Floats, camera: Camera) -> Window:

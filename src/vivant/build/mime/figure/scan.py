@@ -125,8 +125,9 @@ def _fill(
     owner = part.copy()
     owner[int(high[:amount].sum()) :] -= amount
     across, down, base = (v.take(owner) for v in deep)
-    key = (across * (first + _HALF) + down * y + base).astype(np.int32)
-    key = (np.clip(key, 0, 2 ** (30 - bits) - 1, out=key) << bits) + owner.astype(np.int32)
+    depth = across * (first + _HALF) + down * y + base
+    np.minimum(np.maximum(depth, 0, out=depth), np.float32(2 ** (30 - bits) - 1), out=depth)
+    key = (depth.astype(np.int32) << bits) + owner.astype(np.int32)
     length = (last - first).astype(np.intp)
     begin = np.cumsum(length) - length
     # Pixels are counted through, so a row is moved back to where it would be at the first of all. Keys overflow on
