@@ -23,7 +23,7 @@ from tests.support.crawl_kit import (
     web_comment,
     web_item,
 )
-from vivant.build.mimic.ingestion import ingest, raw_json
+from vivant.build.mimic.ingestion import ingest, json_scan, raw_json
 from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
 from vivant.build.mimic.steps import StepError
 from vivant.cli.main import app
@@ -362,7 +362,7 @@ def test_comments_are_found_wherever_blocks_of_a_file_end(
     }
     path = tmp_path / "video.info.json"
     path.write_text(json.dumps(info))
-    monkeypatch.setattr(raw_json, "_BLOCK", block)
+    monkeypatch.setattr(json_scan, "_BLOCK", block)
     rest, spans, cut = raw_json.split_off_comments(str(path))
     assert json.loads(rest) == info | {"comments": []}
     assert [json.loads(piece) for piece in raw_json.read_spans(str(path), spans)] == [comments]
