@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from vivant.build.mimic import database
 from vivant.build.mimic.ingestion.consolidation import consolidate
 from vivant.build.mimic.ingestion.writer import IngestReport
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
@@ -99,6 +100,39 @@ def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> Non
         consolidate(folder, [report], memory="1GB", workers=workers)
         written.append((folder / "comments" / "settled.parquet").read_bytes())
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("share", [None, 1000])
+def test_a_sort_that_needs_more_memory_gets_it(
+    share: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of comments that come twice the most liked stays, then the first by text, time and what it answers."""
+    if share:
+        monkeypatch.setattr(database, "_PER_THREAD", share)
+        monkeypatch.setattr(database, "_SHARE", 10**6)
+    folder = tmp_path / "ingest"
+    for name in ("videos", "comments"):
+        (folder / "parts" / name).mkdir(parents=True)
+    video = dict.fromkeys(VIDEOS.names) | {"ref": "youtube/v", "id": "v", "platform": "youtube"}
+    videos = [video | {"title": title, "views": views} for title, views in (("b", 3), ("a", 3), ("c", None))]
+    pq.write_table(pa.Table.from_pylist(videos, VIDEOS), folder / "parts" / "videos" / "0.parquet")
+    said = [
+        ("c2", "x", None),
+        ("c1", "z", 5),
+        ("c1", "y", 5),
+        ("c1", "a", None),
+        ("c2", "w", None),
+        ("c3", "v", 0),
+    ]
+    rows = [
+        {"ref": "youtube/v", "id": name, "text": text, "likes": likes, "time": None, "reply_to": ""}
+        for name, text, likes in said
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, COMMENTS), folder / "parts" / "comments" / "0.parquet")
+    report = IngestReport(videos=3, videos_in=3, comments=6, comments_in=6)
+    consolidate(folder, [report], memory="1GB", workers=1)
+    assert pq.read_table(folder / "videos").column("title").to_pylist() == ["a"]
+    assert pq.read_table(folder / "comments").column("text").to_pylist() == ["y", "w", "v"]
 
 
 def _read_files(work: Path) -> dict[str, bytes]:

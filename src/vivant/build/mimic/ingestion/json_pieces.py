@@ -23,7 +23,8 @@ from vivant.build.mimic.ingestion.values import InvalidValueError
 from vivant.core.encodings import UnknownEncodingError, find_encoding
 
 PIECE = 1 << 20
-_BLOCK = 4 << 20
+_BLOCK = 1 << 16
+_FEW = 256
 _SPACE = b" \t\r\n"
 _DEEPEST = 12
 _BEGINNING = re.compile(rb"\n(?=[\[{])")
@@ -308,7 +309,7 @@ class _Pieces:
     def skip_space(self, start: int, end: int) -> int:
         """The next place with something to read."""
         while start < end:
-            content = self.read(start, min(end, start + PIECE))
+            content = self.read(start, min(end, start + _FEW))
             rest = content.lstrip(_SPACE + b",")
             if rest:
                 return start + len(content) - len(rest)

@@ -30,6 +30,7 @@ from vivant.build.mimic.ingestion.ytdlp import (
     add_raw_comments,
     make_comment_id,
 )
+from vivant.build.mimic.notes import count_noun
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
@@ -101,7 +102,7 @@ def _iter_rows(
         document = first.open()
     except InvalidValueError as wrong:
         part = first.open_whole_part(lambda node: _is_row(block, node))
-        yield str(file), DataError(f"{wrong}; the {part.records:,} before are kept")
+        yield str(file), DataError(f"{wrong}; kept: {count_noun(part.records, 'row')} before")
         document = part.document
     rows = document if block.rows is None else get_path(document, block.rows)
     if not isinstance(rows, list | LargeList):

@@ -23,6 +23,7 @@ from vivant.build.mimic.ingestion.raw_json import (
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import LARGE, SourceDefaults, add_raw_comments
+from vivant.build.mimic.notes import count_noun
 
 _LINES = (".jsonl", ".jsonlines", ".ndjson", ".jl")
 _ADDRESS = "https://www.youtube.com/watch?v="
@@ -116,7 +117,7 @@ def _open_documents(file: BinaryIO, source: str, line: int, writer: RecordWriter
             elif not part.records:
                 raise
             else:
-                reason = f"{wrong}; the {part.records:,} before are kept"
+                reason = f"{wrong}; kept: {count_noun(part.records, 'record')} before"
                 writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
             content = part.document
         yield _Document(content, number)
