@@ -179,3 +179,16 @@ def test_a_large_mapped_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pyte
     take(tmp_path, clips__json={"data": {"more": [1], "clips": [*clips, 5]}})
     assert [row["title"] for row in rows(tmp_path, "videos")] == [clip["name"] for clip in clips]
     assert [Path(source).name for source, _, _ in quarantine(tmp_path)] == ["clips.json, row 10"]
+
+
+@pytest.mark.parametrize("large", [10, 10**9])
+def test_a_file_may_break_off_inside_a_character(
+    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(youtube, "LARGE", large)
+    text = json.dumps([web_item(id=str(n), desc="今日は雨だった") for n in range(1, 4)], ensure_ascii=False)
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "dump.json").write_bytes(text.encode()[: text.encode().rindex("雨".encode()) + 2])
+    take(tmp_path)
+    assert [row["title"] for row in rows(tmp_path, "videos")] == ["今日は雨だった"] * 2
+    assert [(source, item) for source, item, _ in quarantine(tmp_path)] == [("dump.json", "item 3")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support.crawl_kit import ID, web_comment, web_item
 from vivant.build.mimic import database
 from vivant.build.mimic.ingestion.consolidation import consolidate
 from vivant.build.mimic.ingestion.writer import IngestReport
@@ -23,6 +25,7 @@ import sys
 from pathlib import Path
 from tests.support.mimic_build_kit import Words
 from vivant.build.mimic import ingestion
+from vivant.build.mimic.ingestion import json_pieces, youtube
 from vivant.build.mimic.audit import audit
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.comment_pool import make_comment_pool
@@ -42,6 +45,8 @@ chosen = PipelineSettings(
     publish=PublishSettings(name="Kit", licence="cc-by-4.0", contact="kit@example.org"),
 )
 ingestion._PART = part
+if workers > 1:  # what is one document to the other is read in pieces
+    youtube.LARGE, json_pieces.PIECE = 10, 500
 sources = [crawl / "youtube", crawl / "tiktok"][:: 1 if workers == 1 else -1]
 ingestion.ingest(work, sources, chosen, media=crawl)
 clean(work, chosen)
@@ -58,6 +63,13 @@ publish(work, chosen)
 @pytest.mark.timeout(240)
 def test_the_same_crawl_gives_the_same_bytes(tmp_path: Path) -> None:
     write_crawl(tmp_path / "crawl", WorldPlan(videos=250, comments=25_000, seed=4), broken=0.02)
+    items = [web_item(id=str(int(ID) + number)) for number in range(9)]
+    said = [
+        web_comment(f"c{number}", f"remark {number}", aweme_id=items[number % 9]["id"])
+        for number in range(90)
+    ]
+    modules = {"ItemModule": {item["id"]: item for item in items}, "said": said}
+    (tmp_path / "crawl" / "tiktok" / "dump.json").write_text(json.dumps(modules)[:-50])
     for name, workers, part, seed in (("one", 1, 500, "1"), ("two", 3, 37, "2")):
         command = [
             sys.executable,
