@@ -12,7 +12,7 @@ import pytest
 
 from tests.build.mimic.test_sources import video
 from tests.support.crawl_kit import ALONE, ID, quarantine, rows, take, web_comment, web_item
-from vivant.build.mimic.ingestion import ingest, json_pieces, json_scan, tables, youtube
+from vivant.build.mimic.ingestion import ingest, json_pieces, json_scan, raw_json, tables, youtube
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.youtube import ingest_api_responses
@@ -151,7 +151,7 @@ def test_a_broken_element_of_a_list_costs_itself(
 def test_a_large_document_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only pieces are parsed, none of them much larger than is allowed."""
     sizes: list[int] = []
-    parse = json_pieces.parse_json_leniently
+    parse = raw_json.parse_json_leniently
 
     def note(content: bytes) -> Any:
         sizes.append(len(content))
