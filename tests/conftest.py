@@ -12,11 +12,14 @@ from types import ModuleType
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.matrix_tiles import avoid_broken_tiles
+
 # A busy machine is no failure, and what passes once passes again.
 settings.register_profile(
     "vivant", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("vivant")
+avoid_broken_tiles()
 
 PARITY = Path(
     os.environ.get("VIVANT_PARITY") or Path(__file__).resolve().parents[2] / "shared" / "parity"

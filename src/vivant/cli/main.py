@@ -144,7 +144,7 @@ def main() -> None:
     from vivant.core.errors import VivantError
 
     try:
-        code = app(standalone_mode=False)
+        code = app(prog_name="vivant", standalone_mode=False)
     except _UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":
             error.show()

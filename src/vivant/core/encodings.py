@@ -54,13 +54,18 @@ def find_encoding(path: Path) -> str:
                 decoder.decode(chunk)
             decoder.decode(b"", final=True)
         except UnicodeDecodeError:
-            content = path.read_bytes()
-            text = content.decode("utf-8", "replace")
-            beyond = sum(character > "\x7f" for character in text)
-            if text.count("\ufffd") <= FEW_BROKEN * beyond:
-                return "utf-8"
-            return convert_to_utf8(content)[1]
+            return "utf-8" if _is_hardly_broken(path) else convert_to_utf8(path.read_bytes())[1]
     return "utf-8"
+
+
+def _is_hardly_broken(path: Path) -> bool:
+    """Whether a file is UTF-8 but for a few characters; one that breaks off may end inside of one."""
+    broken = beyond = 0
+    with path.open(encoding="utf-8", errors="replace", newline="") as file:
+        for text in iter(lambda: file.read(_CHUNK), ""):
+            broken += text.count("\ufffd")
+            beyond += len(text) - len(text.encode("ascii", "ignore"))
+    return broken <= FEW_BROKEN * beyond
 
 
 def _find_by_beginning(content: bytes) -> str | None:

@@ -23,7 +23,7 @@ from tests.support.crawl_kit import (
     web_comment,
     web_item,
 )
-from vivant.build.mimic.ingestion import ingest, raw_json
+from vivant.build.mimic.ingestion import ingest, json_scan, raw_json
 from vivant.build.mimic.ingestion.ytdlp import LARGE, ingest_info
 from vivant.build.mimic.steps import StepError
 from vivant.cli.main import app
@@ -55,7 +55,7 @@ def test_a_list_that_breaks_off_gives_the_records_before(missing: int, tmp_path:
     step = take(tmp_path, hashtag__json=whole[:-missing])
     assert [row["id"] for row in rows(tmp_path, "videos")] == [str(int(ID) + n) for n in range(kept)]
     assert quarantine(tmp_path)[0][:2] == ("hashtag.json", f"item {kept + 1}")
-    assert f"the {kept} before are kept" in quarantine(tmp_path)[0][2]
+    assert f"kept: {kept} records before" in quarantine(tmp_path)[0][2]
     assert sum(step.record.counts[0].why.values()) == 1
 
 
@@ -75,7 +75,7 @@ def test_an_answer_that_breaks_off_gives_the_records_before(tmp_path: Path) -> N
         sorted(quarantine(tmp_path)), (("answer", 3), ("pages", 7), ("under_ids", 3)), strict=True
     ):
         assert (source, item) == (f"{name}.json", f"item {number + 1}")
-        assert reason.endswith(f"bytes; the {number} before are kept")
+        assert reason.endswith(f"bytes; kept: {number} records before")
 
 
 def test_comments_of_an_answer_that_breaks_off_are_kept(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_video_that_breaks_off_inside_its_comments_stays_with_the_whole_ones(
         (
             "cut.info.json",
             "comment 14",
-            f"cut off after {len(cut):,} bytes, inside the comments of youtube/v1; the video and 13 are kept",
+            f"cut off after {len(cut):,} bytes, inside the comments of youtube/v1; the video and 13 comments are kept",
         )
     ]
     videos, comments = step.record.counts
@@ -176,7 +176,7 @@ def test_a_video_whose_name_comes_after_the_break_is_set_aside_with_both_reasons
             "cut.info.json",
             "",
             f"cut off after {len(text) - 60} bytes (no platform; name it with `platform` in the "
-            "settings; 7 comments go with it)",
+            "settings; lost with it: 7 comments)",
         )
     ]
 
@@ -293,7 +293,7 @@ def test_a_mapped_file_is_read_as_far_as_it_goes_and_a_missing_one_refused(tmp_p
     step = take(tmp_path, item__json=web_item())
     assert {row["ref"] for row in rows(tmp_path, "videos")} == {"vimeo/1", f"tiktok/{ID}"}
     reasons = {Path(source).name: reason for source, _, reason in quarantine(tmp_path)}
-    assert "the 1 before are kept" in reasons["clips.json"]
+    assert "kept: 1 row before" in reasons["clips.json"]
     assert "not an object with fields" in reasons["clips.json, row 2"]
     assert reasons["clips.json, row 3"] == "no id"
     assert "cannot be read further" in reasons["said.parquet"]
@@ -362,7 +362,7 @@ def test_comments_are_found_wherever_blocks_of_a_file_end(
     }
     path = tmp_path / "video.info.json"
     path.write_text(json.dumps(info))
-    monkeypatch.setattr(raw_json, "_BLOCK", block)
+    monkeypatch.setattr(json_scan, "_BLOCK", block)
     rest, spans, cut = raw_json.split_off_comments(str(path))
     assert json.loads(rest) == info | {"comments": []}
     assert [json.loads(piece) for piece in raw_json.read_spans(str(path), spans)] == [comments]

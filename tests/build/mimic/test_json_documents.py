@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
+from tests.build.mimic.test_sources import video
 from tests.support.crawl_kit import ALONE, ID, quarantine, rows, take, web_comment, web_item
-from vivant.build.mimic.ingestion import ingest, youtube
+from vivant.build.mimic.ingestion import ingest, json_pieces, json_scan, raw_json, tables, youtube
+from vivant.build.mimic.ingestion.privacy import Anonymiser
+from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.build.mimic.ingestion.youtube import ingest_api_responses
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults
 
 _ITEMS = [web_item(id=str(int(ID) + number)) for number in range(9)]
 _LINES = [json.dumps(item) for item in _ITEMS]
@@ -79,42 +84,111 @@ def test_an_id_that_looks_like_a_path_costs_nothing_else(tmp_path: Path) -> None
     assert quarantine(tmp_path) == []
 
 
-@pytest.mark.parametrize("layout", ["list", "answer", "around", "cut", "in a record"])
+_COMMENTS = [web_comment(f"c{number}", f'remark [{number}] }}{{ "日本') for number in range(7)]
+_UNDER_IDS = {item["id"]: item for item in _ITEMS}
+_DOCUMENTS: dict[str, Any] = {
+    "a list": [*_ITEMS, *_COMMENTS, {"odd": 1}, "a text", None],
+    "under ids": {**_UNDER_IDS, "odd": {"one": 1}},
+    "modules": {
+        "ItemModule": _UNDER_IDS,
+        "UserModule": {"users": {"x": {"id": 1}}},
+        "CommentItem": _COMMENTS,
+    },
+    "an answer": {"data": {"videos": _ITEMS, "cursor": 20, "all": [*_COMMENTS, {"odd": 1}]}, "ids": [1, 2]},
+    "several lists": {"first": _ITEMS[0], "a": _ITEMS[1:4], "b": _COMMENTS, "c": {"d": _ITEMS[4:]}},
+    "pages": [{"comments": _COMMENTS, "has_more": 1}, {"comments": None, "has_more": 0}, _ITEMS],
+    "in a record": _ITEMS[0] | {"comments": _COMMENTS},
+    "of the API": {"items": [video(f"v{n}") for n in range(5)] + [{"odd": 1}]},
+}
+
+
+def _read(content: str, folder: Path) -> list[Any]:
+    """What is taken in of a file, and what is set aside."""
+    folder.mkdir(exist_ok=True)
+    (folder / "dump.json").write_text(content, encoding="utf-8")
+    writer = RecordWriter(folder, "part", Anonymiser(b"0" * 32), 1000)
+    ingest_api_responses(folder / "dump.json", folder, writer, SourceDefaults())
+    report = writer.close()
+    tables = [path.read_bytes() for path in sorted(folder.glob("*/*.parquet"))]
+    for path in folder.glob("*/*.parquet"):
+        path.unlink()
+    return [tables, report]
+
+
+@pytest.mark.parametrize("layout", [*_DOCUMENTS, "as jq prints them"])
 def test_a_large_document_gives_what_a_small_one_does(
     layout: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is read piece by piece where all of its records are in one list."""
-    comments = [web_comment(f"c{number}", f"remark [{number}] }}{{") for number in range(7)]
-    document: Any = {
-        "list": [*_ITEMS, *comments, {"odd": 1}],
-        "answer": {"data": {"videos": _ITEMS, "all": [*comments, {"odd": 1}, "a text"]}, "ids": [1, 2]},
-        "around": {"first": _ITEMS[0], "other": [*_ITEMS[1:], *comments]},
-        "cut": [*_ITEMS, *comments],
-        "in a record": _ITEMS[0]
-        | {"comments": [{"cid": c["cid"], "text": c["text"], "reply_id": 0} for c in comments]},
-    }[layout]
-    text = json.dumps(document)[: -30 if layout == "cut" else None]
-    found: list[list[Any]] = []
-    for large in (10**9, 10):
-        monkeypatch.setattr(youtube, "LARGE", large)
-        monkeypatch.setattr(youtube, "_AT_ONCE", 4)
-        (tmp_path / f"{large}").mkdir()
-        take(tmp_path / f"{large}", dump__json=text)
-        found.append([rows(tmp_path / f"{large}", kind) for kind in ("videos", "comments")])
-        found[-1].append(quarantine(tmp_path / f"{large}"))
-    whole, pieces = found
-    for table in (*whole[:2], *pieces[:2]):
-        for row in table:
-            row.pop("uploader", None)  # each work folder has its own salt
-    assert whole == pieces and len(whole[1]) >= 6
-
-
-def test_a_broken_element_of_a_large_list_costs_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    """Whole, broken off at any place, and with something broken in it."""
+    text = "\n".join(_PRETTY) if layout not in _DOCUMENTS else json.dumps(_DOCUMENTS[layout])
+    middle = text.index("{", len(text) // 2) + 1
+    texts = [text, text[:-1], text[:-30], text[:middle], f"{text[:middle]}, {text[middle:]}", f"{text}, 5"]
+    small = [_read(each, tmp_path) for each in texts]
+    assert small[0][1].videos + small[0][1].comments >= 5
     monkeypatch.setattr(youtube, "LARGE", 10)
-    monkeypatch.setattr(youtube, "_AT_ONCE", 4)
-    lines = [*_LINES[:6], '{"id" "7", desc: [1]}', *_LINES[6:]]
-    take(tmp_path, dump__json='{"videos": [' + ",\n".join(lines) + "]}")
+    for piece in (30, 900):
+        monkeypatch.setattr(json_pieces, "PIECE", piece)
+        monkeypatch.setattr(json_scan, "_BLOCK", piece // 3)
+        assert [_read(each, tmp_path) for each in texts] == small
+
+
+@pytest.mark.parametrize("large", [10, 10**9])
+def test_a_broken_element_of_a_list_costs_itself(
+    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(youtube, "LARGE", large)
+    broken = ['{"id" "7", desc: [1]}', '{"id": "8", "desc": "two\nlines", "stats": {"playCount": 1}}']
+    lines = [*_LINES[:6], *broken, *_LINES[6:]]
+    take(tmp_path, dump__json='{"cursor": , "videos": [' + ",\n".join(lines) + "]}")
     assert [row["id"] for row in rows(tmp_path, "videos")] == [item["id"] for item in _ITEMS]
-    assert [(source, item) for source, item, _ in quarantine(tmp_path)] == [("dump.json", "videos[7]")]
+    assert [(source, item) for source, item, _ in quarantine(tmp_path)] == [
+        ("dump.json", ""),
+        ("dump.json", "videos[7]"),
+        ("dump.json", "videos[8]"),
+    ]
+
+
+def test_a_large_document_is_never_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only pieces are parsed, none of them much larger than is allowed."""
+    sizes: list[int] = []
+    parse = raw_json.parse_json_leniently
+
+    def note(content: bytes) -> Any:
+        sizes.append(len(content))
+        return parse(content)
+
+    monkeypatch.setattr(json_pieces, "parse_json_leniently", note)
+    monkeypatch.setattr(youtube, "parse_json_leniently", note)
+    monkeypatch.setattr(youtube, "LARGE", 10)
+    monkeypatch.setattr(json_pieces, "PIECE", 2000)
+    for layout, document in _DOCUMENTS.items():
+        if layout != "in a record":
+            _read(json.dumps(document), tmp_path)
+    assert max(sizes) < 2000 and len(sizes) > 50
+
+
+def test_a_large_mapped_file_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "LARGE", 10)
+    monkeypatch.setattr(json_pieces, "PIECE", 40)
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "map.yaml").write_text(
+        "videos:\n  file: clips.json\n  rows: data.clips\n"
+        "  columns: {platform: {value: vimeo}, id: v, title: name}\n"
+    )
+    clips = [{"v": number, "name": f"No. {number}"} for number in range(9)]
+    take(tmp_path, clips__json={"data": {"more": [1], "clips": [*clips, 5]}})
+    assert [row["title"] for row in rows(tmp_path, "videos")] == [clip["name"] for clip in clips]
+    assert [Path(source).name for source, _, _ in quarantine(tmp_path)] == ["clips.json, row 10"]
+
+
+@pytest.mark.parametrize("large", [10, 10**9])
+def test_a_file_may_break_off_inside_a_character(
+    large: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(youtube, "LARGE", large)
+    text = json.dumps([web_item(id=str(n), desc="今日は雨だった") for n in range(1, 4)], ensure_ascii=False)
+    (tmp_path / "crawl").mkdir()
+    (tmp_path / "crawl" / "dump.json").write_bytes(text.encode()[: text.encode().rindex("雨".encode()) + 2])
+    take(tmp_path)
+    assert [row["title"] for row in rows(tmp_path, "videos")] == ["今日は雨だった"] * 2
+    assert [(source, item) for source, item, _ in quarantine(tmp_path)] == [("dump.json", "item 3")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.support.crawl_kit import ID, web_comment, web_item
+from vivant.build.mimic import database
 from vivant.build.mimic.ingestion.consolidation import consolidate
 from vivant.build.mimic.ingestion.writer import IngestReport
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
@@ -22,6 +25,7 @@ import sys
 from pathlib import Path
 from tests.support.mimic_build_kit import Words
 from vivant.build.mimic import ingestion
+from vivant.build.mimic.ingestion import json_pieces, youtube
 from vivant.build.mimic.audit import audit
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.comment_pool import make_comment_pool
@@ -41,6 +45,8 @@ chosen = PipelineSettings(
     publish=PublishSettings(name="Kit", licence="cc-by-4.0", contact="kit@example.org"),
 )
 ingestion._PART = part
+if workers > 1:  # what is one document to the other is read in pieces
+    youtube.LARGE, json_pieces.PIECE = 10, 500
 sources = [crawl / "youtube", crawl / "tiktok"][:: 1 if workers == 1 else -1]
 ingestion.ingest(work, sources, chosen, media=crawl)
 clean(work, chosen)
@@ -57,6 +63,13 @@ publish(work, chosen)
 @pytest.mark.timeout(240)
 def test_the_same_crawl_gives_the_same_bytes(tmp_path: Path) -> None:
     write_crawl(tmp_path / "crawl", WorldPlan(videos=250, comments=25_000, seed=4), broken=0.02)
+    items = [web_item(id=str(int(ID) + number)) for number in range(9)]
+    said = [
+        web_comment(f"c{number}", f"remark {number}", aweme_id=items[number % 9]["id"])
+        for number in range(90)
+    ]
+    modules = {"ItemModule": {item["id"]: item for item in items}, "said": said}
+    (tmp_path / "crawl" / "tiktok" / "dump.json").write_text(json.dumps(modules)[:-50])
     for name, workers, part, seed in (("one", 1, 500, "1"), ("two", 3, 37, "2")):
         command = [
             sys.executable,
@@ -99,6 +112,39 @@ def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> Non
         consolidate(folder, [report], memory="1GB", workers=workers)
         written.append((folder / "comments" / "settled.parquet").read_bytes())
     assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("share", [None, 1000])
+def test_a_sort_that_needs_more_memory_gets_it(
+    share: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of comments that come twice the most liked stays, then the first by text, time and what it answers."""
+    if share:
+        monkeypatch.setattr(database, "_PER_THREAD", share)
+        monkeypatch.setattr(database, "_SHARE", 10**6)
+    folder = tmp_path / "ingest"
+    for name in ("videos", "comments"):
+        (folder / "parts" / name).mkdir(parents=True)
+    video = dict.fromkeys(VIDEOS.names) | {"ref": "youtube/v", "id": "v", "platform": "youtube"}
+    videos = [video | {"title": title, "views": views} for title, views in (("b", 3), ("a", 3), ("c", None))]
+    pq.write_table(pa.Table.from_pylist(videos, VIDEOS), folder / "parts" / "videos" / "0.parquet")
+    said = [
+        ("c2", "x", None),
+        ("c1", "z", 5),
+        ("c1", "y", 5),
+        ("c1", "a", None),
+        ("c2", "w", None),
+        ("c3", "v", 0),
+    ]
+    rows = [
+        {"ref": "youtube/v", "id": name, "text": text, "likes": likes, "time": None, "reply_to": ""}
+        for name, text, likes in said
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, COMMENTS), folder / "parts" / "comments" / "0.parquet")
+    report = IngestReport(videos=3, videos_in=3, comments=6, comments_in=6)
+    consolidate(folder, [report], memory="1GB", workers=1)
+    assert pq.read_table(folder / "videos").column("title").to_pylist() == ["a"]
+    assert pq.read_table(folder / "comments").column("text").to_pylist() == ["y", "w", "v"]
 
 
 def _read_files(work: Path) -> dict[str, bytes]:

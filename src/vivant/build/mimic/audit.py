@@ -32,6 +32,7 @@ from vivant.build.mimic.blind_guessers import (
 from vivant.build.mimic.database import connect
 from vivant.build.mimic.distributions import draw_distributions
 from vivant.build.mimic.items import ItemMaker
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.overlap import TextOverlap, find_overlaps
 from vivant.build.mimic.practice_items import RankingPractice, make_practice_items, sample_practice
@@ -115,7 +116,8 @@ def audit(
             practised, asked = len(sample_practice(work, settings)), settings.audit.practice
             if practised < asked:
                 step.note(
-                    f"the classifier practised on all {practised:,} videos for training; audit.practice is {asked:,}"
+                    f"the classifier practised on {count_noun(practised, 'video')}, all there are for training; "
+                    f"audit.practice is {asked:,}"
                 )
     return step
 
@@ -352,8 +354,10 @@ def _write(
     for task, number in report.draws.items():
         if number:
             step.note(f"{task}: drawn again, draw {number} stands")
-    step.note(f"{len(report.solved)} items are solved by every guesser: solved.txt")
-    step.note(f"{len(report.overlaps)} texts stand word for word on both sides of the split: overlaps.jsonl")
+    step.note(f"{count_noun(len(report.solved), 'item')} solved by every guesser: solved.txt")
+    step.note(
+        f"{count_noun(len(report.overlaps), 'text')} word for word on both sides of the split: overlaps.jsonl"
+    )
     for sentence in describe_guessability(report):
         step.note(sentence)
 

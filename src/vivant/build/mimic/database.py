@@ -6,7 +6,7 @@ import contextlib
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 _SPILL = ".duckdb-"
 _WILDCARD = re.compile(r"[*?\[]")
-_SIZE = re.compile(r"\d+(\.\d+)? ?[KMGT]i?B", re.IGNORECASE)
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT])(i?)B", re.IGNORECASE)
+_SHARE, _PER_THREAD = 16, 128_000_000
+"""Of the memory, and at least so many bytes for each thread: enough to sort 15 million comments."""
 
 
 @contextlib.contextmanager
@@ -55,6 +57,28 @@ def connect(work: Path, memory: str = "2GB", threads: int = 2) -> Iterator[DuckD
             raise DataError(f"cannot read or write: {_first_line(error)}") from error
         finally:
             connection.close()
+
+
+def spill_early(connection: DuckDBPyConnection, memory: str, threads: int, work: Callable[[], None]) -> None:
+    """Do work with a small share of the memory; where that does not do, begin it again with all.
+
+    DuckDB takes what it may before it spills, though a sort is hardly slower on disk.
+    """
+    import duckdb
+
+    number, unit, binary = _SIZE.fullmatch(memory).groups()  # type: ignore[union-attr]  # `connect` has checked it
+    whole = float(number) * (1024 if binary else 1000) ** (" KMGT".index(unit.upper()))
+    share = max(whole / _SHARE, _PER_THREAD * max(1, threads))
+    if share < whole:
+        try:
+            connection.execute(f"SET memory_limit = '{int(share)}B'")
+            work()
+            return
+        except duckdb.OutOfMemoryException:
+            pass
+        finally:
+            connection.execute("SET memory_limit = ?", [memory])
+    work()
 
 
 @contextlib.contextmanager

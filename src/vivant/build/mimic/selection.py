@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.settings import ANY, PipelineSettings, SelectSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.strata import ENOUGH, RARE, VideoCandidate, choose_videos
@@ -158,7 +159,8 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
     step.count("videos", into=total, out=len(chosen), why=reasons)
     strata = Counter(c.stratum for c in chosen)
     step.note(
-        f"{len(strata)} strata of category × language × length; lowest score chosen {chosen[-1].score:.3f}"
+        f"{count_noun(len(strata), 'stratum', 'strata')} of category × language × length; "
+        f"lowest score chosen {chosen[-1].score:.3f}"
     )
     if absent := _name_absent_platforms(connection, settings.top):
         step.note(absent.removeprefix("; "))

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from vivant.build.mimic.creator_links import CreatorLinks, link_creators
 from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.selection import CHOSEN
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -251,9 +252,7 @@ def _finish(
             lost = f"Most were lost to: {reason} ({number:,})"
         practice = f"the {settings.audit.practice:,} the audit is to practise on (audit.practice)"
         fewer = f"the {bench:,} of the benchmark" if train < bench else practice
-        step.note(
-            f"FEW FOR TRAINING: {train:,} {'video' if train == 1 else 'videos'}, fewer than {fewer}. {lost}. {remedy}"
-        )
+        step.note(f"FEW FOR TRAINING: {count_noun(train, 'video')}, fewer than {fewer}. {lost}. {remedy}")
 
 
 def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:
@@ -283,7 +282,7 @@ def format_proof(proof: SplitProof) -> Table:
     unknown = sum(proof.unknown_uploaders.values())
     if unknown:
         notes.append(
-            f"{unknown:,} videos have no known uploader: for them disjointness by uploader is not proven"
+            f"{count_noun(unknown, 'video')} without a known uploader, for which disjointness by uploader is not proven"
         )
     notes += [
         f"uploader {name} has {share:.1%} of all videos, all in: {where}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.steps import BuildStep
 from vivant.build.mimic.topics import Topic
 from vivant.core.errors import DataError
@@ -109,7 +110,7 @@ def apply_review(step: BuildStep, topics: list[Topic], review: Path, agreement: 
         dropped = "its name was not chosen in the review" if share < agreement else ""
         result.append(msgspec.structs.replace(topic, dropped=dropped))
     step.note(
-        f"reviewed: {sum(map(len, right.values())):,} answers on {len(right)} of {len(topics)} topics; at least "
-        f"{agreement:.0%} must choose a topic's name"
+        f"reviewed: {count_noun(sum(map(len, right.values())), 'answer')} on {len(right)} of {len(topics)} topics; "
+        f"at least {agreement:.0%} must choose a topic's name"
     )
     return result

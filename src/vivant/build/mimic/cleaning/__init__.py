@@ -40,6 +40,7 @@ from vivant.build.mimic.cleaning.tokens import I64
 from vivant.build.mimic.cleaning.videos import ExaminedVideos, examine_videos, read_videos
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion import media_root
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -248,7 +249,8 @@ def _finish(
     step.count("comments", into=total, out=sum(report.kept for report in cleaned), why=why)
     sizes = np.bincount(videos.group[videos.kept], minlength=1)
     step.note(
-        f"{int((sizes > 1).sum()):,} groups of near-duplicates hold {int(sizes[sizes > 1].sum()):,} of the videos kept"
+        f"near-duplicates among the videos kept: {count_noun(int(sizes[sizes > 1].sum()), 'video')} "
+        f"in {count_noun(int((sizes > 1).sum()), 'group')}"
     )
     languages = Counter(
         language or "unknown" for language, good in zip(videos.language, videos.kept, strict=True) if good

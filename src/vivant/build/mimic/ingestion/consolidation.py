@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.database import connect, parquet_source, spill_early
 from vivant.build.mimic.ingestion.creators import gather_creators
 from vivant.build.mimic.ingestion.people import SAMPLE, NameBook, find_vocabulary, is_plain, read_names
-from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, count_comments, write_missing_tables
+from vivant.build.mimic.ingestion.writer import PARTS, IngestReport, write_missing_tables
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 
 if TYPE_CHECKING:
@@ -22,8 +26,9 @@ if TYPE_CHECKING:
 
 _SETTLED = "settled.parquet"
 _ROW_GROUP = 100_000
-_AT_ONCE = 25_000
+_AT_ONCE = 10_000
 """Rows whose names are looked for together."""
+_KEYS = ("likes", "text", "time", "reply_to")
 _TWICE = "the same video twice"
 _ORPHANS = "its video was not taken in"
 _REPEATED = "the same comment twice"
@@ -44,8 +49,9 @@ def consolidate(
     pa.default_memory_pool().release_unused()  # what the readers needed
     with connect(folder.parent, memory, workers) as db:
         names = NameBook(()) if keep_names else _make_name_book(db, parts)
-        _sort_videos(db, folder, report, names)
-        _sort_comments(db, folder, report, names)
+        pa.default_memory_pool().release_unused()
+        for sort in (_sort_videos, _sort_comments):
+            spill_early(db, memory, workers, partial(sort, db, folder, report, names))
     gather_creators(parts, folder)
     _write_quarantine(folder, report)
     return report
@@ -90,16 +96,15 @@ def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, nam
     repeated = db.execute(
         f"SELECT ref, count(*) FROM {videos} GROUP BY ref HAVING count(*) > 1 ORDER BY ref"
     ).fetchall()
-    # Every column is a tie-breaker, so that neither the order of files nor that of threads decides.
-    columns = ", ".join(f"{name}::VARCHAR" for name in VIDEOS.names)
-    _write_settled(
-        db,
-        folder / "videos",
-        VIDEOS,
-        f"SELECT * FROM {videos} "
-        f"ORDER BY ref, id, views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}",
-        names,
+    # Every column is a tie-breaker, so that neither the order of files nor that of threads decides. A key is held
+    # beside the rows while they are sorted: only records that need it have one.
+    db.execute(
+        "CREATE OR REPLACE TEMP TABLE repeated AS SELECT unnest(?::VARCHAR[]) AS ref",
+        [[ref for ref, _ in repeated]],
     )
+    columns = ", ".join(f"CASE WHEN ref IN (FROM repeated) THEN {name}::VARCHAR END" for name in VIDEOS.names)
+    query = f"SELECT * FROM {videos} ORDER BY ref, id, views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}"
+    _write_settled(folder / "videos", VIDEOS, _drop_repeated(_run(db, query)), names)
     extra = sum(number - 1 for _, number in repeated)
     if extra:
         report.videos -= extra
@@ -113,12 +118,15 @@ def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport, nam
 def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, names: NameBook) -> None:
     """Each comment of a known video once, in the order of refs and ids."""
     comments = parquet_source(folder / PARTS / "comments")
-    db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
+    db.execute(
+        f"CREATE OR REPLACE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}"
+    )
     named = f"SELECT ref, id, text, likes, time, reply_to FROM {comments}"
     if db.execute(f"SELECT 1 FROM ({named}) WHERE ref[:2] = '?/' LIMIT 1").fetchall():
         # A comment of a table may name its video by the id alone, where only one platform has it.
         db.execute(
-            "CREATE TEMP TABLE alone AS SELECT id, min(ref) AS full_ref FROM known GROUP BY id HAVING count(*) = 1"
+            "CREATE OR REPLACE TEMP TABLE alone AS "
+            "SELECT id, min(ref) AS full_ref FROM known GROUP BY id HAVING count(*) = 1"
         )
         named = (
             "SELECT coalesce(full_ref, ref) AS ref, c.id, text, likes, time, reply_to "
@@ -127,14 +135,8 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
     orphans = db.execute(
         f"SELECT ref, count(*) FROM ({named}) ANTI JOIN known USING (ref) GROUP BY ref ORDER BY ref"
     ).fetchall()
-    _write_settled(
-        db,
-        folder / "comments",
-        COMMENTS,
-        f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
-        "ORDER BY ref, id, likes DESC NULLS LAST, text, time, reply_to",
-        names,
-    )
+    query = f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) ORDER BY ref, id"
+    _write_settled(folder / "comments", COMMENTS, _drop_repeated(_sort_repeated(_run(db, query))), names)
     remaining = pq.read_metadata(folder / "comments" / _SETTLED).num_rows
     lost = sum(number for _, number in orphans)
     repeated = report.comments - lost - remaining
@@ -142,32 +144,72 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
     for reason, number in ((_ORPHANS, lost), (_REPEATED, repeated)):
         if number:
             report.left_comments[reason] = report.left_comments.get(reason, 0) + number
-    report.quarantine += [(ref, count_comments(number), _ORPHANS) for ref, number in orphans]
+    report.quarantine += [(ref, count_noun(number, "comment"), _ORPHANS) for ref, number in orphans]
     if repeated:
-        report.quarantine.append(("", count_comments(repeated), _REPEATED))
+        report.quarantine.append(("", count_noun(repeated, "comment"), _REPEATED))
+
+
+def _run(db: DuckDBPyConnection, query: str) -> Iterator[pa.RecordBatch]:
+    return (batch for batch in db.sql(query).to_arrow_reader(_AT_ONCE) if batch.num_rows)
 
 
 def _write_settled(
-    db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str, names: NameBook
+    folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch], names: NameBook
 ) -> None:
-    """Write what a sorted query gives as a folder's one file, the first of those with the same ref and id.
-
-    DuckDB's own writer does not give the same bytes twice.
-    """
+    """Write sorted rows as a folder's one file. DuckDB's own writer does not give the same bytes twice."""
     folder.mkdir(exist_ok=True)
     settled = folder / _SETTLED
     with pq.ParquetWriter(settled, schema, compression="zstd", use_dictionary=["ref"]) as writer:
         waiting: list[pa.RecordBatch] = []
         rows = 0
-        for batch in _drop_repeated(db.sql(query).to_arrow_reader(_AT_ONCE)):
+        for batch in batches:
             waiting.append(_remove_people(batch, names))
             rows += batch.num_rows
             while rows >= _ROW_GROUP:
                 table = pa.Table.from_batches(waiting)
                 writer.write_table(_join_chunks(table.slice(0, _ROW_GROUP), schema))
                 waiting, rows = table.slice(_ROW_GROUP).to_batches(), rows - _ROW_GROUP
+                pa.default_memory_pool().release_unused()
         if rows:
             writer.write_table(_join_chunks(pa.Table.from_batches(waiting), schema))
+
+
+def _sort_repeated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Rows in the order of refs and ids, those of one comment by likes, text, time and what it answers.
+
+    They are few. Were DuckDB to sort by all of this, it would hold every text twice.
+    """
+    waiting: pa.RecordBatch | None = None  # rows of the last comment, of which more may come
+    for batch in batches:
+        rows = batch if waiting is None else pa.concat_batches([waiting, batch])
+        new = _find_new(rows)
+        last = int(np.flatnonzero(new)[-1])
+        waiting, rows, new = rows.slice(last), rows.slice(0, last), new[:last]
+        yield _order_runs(rows, new)
+    if waiting is not None:
+        yield _order_runs(waiting, _find_new(waiting))
+
+
+def _find_new(rows: pa.RecordBatch) -> NDArray[np.bool_]:
+    """Which rows have another ref or id than that before."""
+    refs, ids = rows.column("ref"), rows.column("id")
+    new = pc.or_(pc.not_equal(refs[1:], refs[:-1]), pc.not_equal(ids[1:], ids[:-1]))
+    return np.concatenate([[True], new.to_numpy(zero_copy_only=False)])
+
+
+def _order_runs(rows: pa.RecordBatch, new: NDArray[np.bool_]) -> pa.RecordBatch:
+    if new.all():
+        return rows
+    order = np.arange(len(new))
+    run = np.cumsum(new)
+    repeated = np.flatnonzero(np.bincount(run)[run] > 1)
+    keys = pa.table(
+        {"run": pa.array(run[repeated])}
+        | {name: rows.column(name).take(pa.array(repeated)) for name in _KEYS}
+    )
+    by = [("run", "ascending"), ("likes", "descending"), *((name, "ascending") for name in _KEYS[1:])]
+    order[repeated] = repeated[pc.sort_indices(keys, by).to_numpy()]
+    return rows.take(pa.array(order))
 
 
 def _drop_repeated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -180,10 +222,10 @@ def _drop_repeated(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         if not batch.num_rows:
             continue
         refs, ids = batch.column("ref"), batch.column("id")
-        new = pc.or_(pc.not_equal(refs[1:], refs[:-1]), pc.not_equal(ids[1:], ids[:-1]))
-        first = pa.array([(refs[0].as_py(), ids[0].as_py()) != last])
+        new = _find_new(batch)
+        new[0] = (refs[0].as_py(), ids[0].as_py()) != last
         last = refs[-1].as_py(), ids[-1].as_py()
-        yield batch.filter(pa.concat_arrays([first, new]))
+        yield batch.filter(pa.array(new))
 
 
 def _join_chunks(table: pa.Table, schema: pa.Schema) -> pa.Table:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.mapping import MappedColumn, get_path, map_fields
 from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.json_pieces import BrokenValue, LargeList, load_whole
 from vivant.build.mimic.ingestion.platform_ids import (
     YOUTUBE_CATEGORIES,
     find_id_in_name,
@@ -109,7 +110,17 @@ def find_form(record: Any) -> CrawlForm | None:
     if not isinstance(record, Mapping):
         return None
     # Records of a file mostly have the same fields; an object keyed by ids has its own.
-    return _find_form(tuple(record)) if len(record) <= _MOST_FIELDS else _find_form.__wrapped__(tuple(record))
+    if len(record) <= _MOST_FIELDS:
+        return _find_form(tuple(record))
+    return _find_form.__wrapped__(tuple(name for name in record if name in _list_telling_fields()))
+
+
+@cache
+def _list_telling_fields() -> frozenset[str]:
+    """The fields by which forms are told apart."""
+    forms = load_forms()
+    names = (names for form in (*forms.videos, *forms.comments) for names in form.when)
+    return frozenset(name for each in names for name in each.split("|"))
 
 
 @lru_cache(maxsize=512)
@@ -139,51 +150,55 @@ class CrawlReader:
         self._defaults = defaults
         self._comment_forms = load_forms().comments
 
-    def read(self, document: Any, source: str, location: str = "", first: int = 0) -> None:
-        """Take in all records of a document; one without any is set aside, if it is no empty page of an answer.
-
-        Of a part of a long list, `location` is where the list is and `first` which of its elements comes first, from 1;
-        each of them that is no record is set aside by itself.
-        """
-        if not self._walk(document, source, location, 0, first) and not _is_empty_page(document):
+    def read(self, document: Any, source: str) -> None:
+        """Take in all records of a document; one without any is set aside, if it is no empty page of an answer."""
+        if not self._walk(document, source, "", 0) and not _is_empty_page(document):
             self._writer.leave(source, "", f"{UNKNOWN}{_describe(document)}", kind=UNKNOWN)
 
-    def _walk(self, node: Any, source: str, location: str, depth: int, first: int = 0) -> int:
+    def _walk(self, node: Any, source: str, location: str, depth: int) -> int:
         """How many records are in a node, those set aside included."""
+        children: Iterator[tuple[str, Any]]
+        if isinstance(node, BrokenValue):
+            self._writer.leave(source, location, node.reason, kind="broken JSON")
+            return 1
         if isinstance(node, Mapping):
             if self._take(node, source, location):
                 return 1
-            children: list[tuple[str, Any]] = [
-                (f"{location}.{name}".lstrip("."), value)
+            children = (
+                (f"{location}.{name}".strip("."), value)
                 for name, value in node.items()
-                if isinstance(value, Mapping | list)
-            ]
-            keyed = any(_is_under_its_id(name, value) for name, value in node.items())
-        elif isinstance(node, list):
-            children = [(f"{location}[{number}]", value) for number, value in enumerate(node, first or 1)]
-            keyed = True
+                if isinstance(value, Mapping | list | LargeList | BrokenValue)
+            )
+        elif isinstance(node, list | LargeList):
+            children = ((f"{location}[{number}]", value) for number, value in enumerate(node, 1))
         else:
             return 0
         if depth >= _DEEPEST:
             return 0
-        counts = [(label, value, self._walk(value, source, label, depth + 1)) for label, value in children]
-        number = sum(count for _, _, count in counts)
-        if keyed and (number or first):
-            # Beside records, in a list or under ids, stands what should be one.
-            for label, value, count in counts:
-                if not count and value != {} and not _is_empty_page(value):
-                    number += 1
-                    self._writer.leave(source, label, f"{UNKNOWN}{_describe(value)}", kind=UNKNOWN)
+        number = 0
+        others: list[tuple[str, str]] = []
+        for label, value in children:
+            count = self._walk(value, source, label, depth + 1)
+            number += count
+            if not count and not _is_empty_page(value) and (value or not isinstance(value, Mapping)):
+                others.append((label, f"{UNKNOWN}{_describe(value)}"))
+        # Beside records, in a list or under ids, stands what should be one.
+        if number and others and (not isinstance(node, Mapping) or _is_keyed(node)):
+            number += len(others)
+            for label, reason in others:
+                self._writer.leave(source, label, reason, kind=UNKNOWN)
         return number
 
     def _take(self, record: Mapping[str, Any], source: str, location: str) -> bool:
         try:
             if is_info(record) and not record.get("entries"):
+                record = load_whole(record)
                 ingest_parsed_info(record, source, self._path, self._media, self._writer, self._defaults)
                 return True
             form = find_form(record)
             if form is None:
                 return False
+            record = load_whole(record)
             if form in self._comment_forms:
                 self._add_comments("", [record], source, location)
             else:
@@ -325,6 +340,11 @@ def _join_mentions(text: str, form: CrawlForm, record: Mapping[str, Any]) -> str
     return text
 
 
+def _is_keyed(node: Mapping[str, Any]) -> bool:
+    """Whether records of an object stand under their ids."""
+    return any(_is_under_its_id(name, value) for name, value in node.items())
+
+
 def _is_under_its_id(name: str, value: Any) -> bool:
     return find_form(value) is not None and any(
         name == str(each) for each in value.values() if isinstance(each, str | int)
@@ -334,7 +354,7 @@ def _is_under_its_id(name: str, value: Any) -> bool:
 def _is_empty_page(document: Any) -> bool:
     """Whether it is a scraper's answer that says that there is no more: {comments: null, has_more: 0}, or []."""
     if not isinstance(document, Mapping):
-        return isinstance(document, list) and not document
+        return isinstance(document, list | LargeList) and not document
     if isinstance(document.get("data"), Mapping) and document["data"]:
         return _is_empty_page(document["data"])
     return any(name in document for name in _PAGES) and any(
@@ -345,4 +365,4 @@ def _is_empty_page(document: Any) -> bool:
 def _describe(node: Any) -> str:
     if isinstance(node, Mapping):
         return f" (fields {', '.join(map(str, list(node)[:8]))})" if node else " (an empty object)"
-    return f" (a {type(node).__name__})"
+    return f" (a {'list' if isinstance(node, LargeList) else type(node).__name__})"

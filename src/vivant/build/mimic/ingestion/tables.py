@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -19,16 +19,18 @@ from vivant.benchmarks.mimic.mapping import MappedFile, get_path, iter_fields, m
 from vivant.benchmarks.mimic.table_rows import iter_table_rows
 from vivant.build.mimic.ingestion import values
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
+from vivant.build.mimic.ingestion.json_pieces import LargeList, load_whole, open_utf8, split_documents
 from vivant.build.mimic.ingestion.privacy import remove_names
-from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently, parse_whole_part
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import (
+    LARGE,
     ROUNDED_IDS,
     SourceDefaults,
     add_raw_comments,
     make_comment_id,
 )
+from vivant.build.mimic.notes import count_noun
 from vivant.core.encodings import find_encoding
 from vivant.core.errors import DataError
 
@@ -83,26 +85,38 @@ def _iter_mapped(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[st
         if file.suffix.lower() != ".json":
             yield from iter_fields(block, folder)
             return
-        content = convert_to_utf8(file.read_bytes())[0]
-        try:
-            document = parse_json_leniently(content)
-        except InvalidValueError as wrong:
-            part = parse_whole_part(content, lambda node: _is_row(block, node))
-            yield str(file), DataError(f"{wrong}; the {part.records:,} before are kept")
-            document = part.document
-        rows = document if block.rows is None else get_path(document, block.rows)
-        if not isinstance(rows, list):
-            where = f" at {block.rows}" if block.rows else "; name its path with `rows`"
-            raise DataError(f"no list of rows{where}")
+        with open_utf8(file, LARGE) as content:
+            yield from _iter_rows(block, file, content)
     except (DataError, InvalidValueError, OSError) as error:
         yield str(file), DataError(f"cannot be read further: {error}")
-        return
+
+
+def _iter_rows(
+    block: MappedFile, file: Path, content: BinaryIO
+) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
+    """The rows of a JSON file, the same way."""
+    first, *more = split_documents(content)
+    if more:
+        yield str(file), DataError("several documents in one file, of which only the first is read")
+    try:
+        document = first.open()
+    except InvalidValueError as wrong:
+        part = first.open_whole_part(lambda node: _is_row(block, node))
+        yield str(file), DataError(f"{wrong}; kept: {count_noun(part.records, 'row')} before")
+        document = part.document
+    rows = document if block.rows is None else get_path(document, block.rows)
+    if not isinstance(rows, list | LargeList):
+        where = f" at {block.rows}" if block.rows else "; name its path with `rows`"
+        raise DataError(f"no list of rows{where}")
     for number, row in enumerate(rows, 1):
         where = f"{file}, row {number}"
         try:
+            row = load_whole(row)
             if not isinstance(row, Mapping):
                 raise DataError(f"{where}: not an object with fields")
             yield where, map_fields(block.columns, row, where)
+        except InvalidValueError as wrong:
+            yield where, DataError(f"{where}: {wrong}")
         except DataError as error:
             yield where, error
 

@@ -20,6 +20,7 @@ from vivant.build.mimic.ingestion.people import SUFFIX, fold_names, write_names
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.text_forms import clean_text, squeeze_spaces
 from vivant.build.mimic.ingestion.values import VideoRow, make_safe_id
+from vivant.build.mimic.notes import count_noun
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
 from vivant.build.mimic.steps import stop_where_unwritable
 from vivant.core.files import write_atomic
@@ -157,14 +158,14 @@ class RecordWriter:
         """Comments that cannot be used: one line for all of a video. `new`: they have not been counted yet."""
         self.report.comments_in += number if new else 0
         self._left_comments[reason] += number
-        self.report.quarantine.append((ref, count_comments(number), reason))
+        self.report.quarantine.append((ref, count_noun(number, "comment"), reason))
 
     def cut_comments(self, source: str, reason: str, kept: int) -> None:
         """A video whose list of comments breaks off: it stays with those that are whole, and the torn one counts."""
         self.report.comments_in += 1
         self._left_comments["cut off"] += 1
         self.report.quarantine.append(
-            (source, f"comment {kept + 1}", f"{reason}; the video and {kept:,} are kept")
+            (source, f"comment {kept + 1}", f"{reason}; the video and {count_noun(kept, 'comment')} are kept")
         )
 
     def mend(self, source: str, item: str, problem: str) -> None:
@@ -257,11 +258,6 @@ class RecordWriter:
         self._put("comments", pa.table(arrays, schema=COMMENTS))
         for column in (*self._columns, self._refs, self._runs):
             column.clear()
-
-
-def count_comments(number: int) -> str:
-    """How the quarantine names several comments of one video."""
-    return "1 comment" if number == 1 else f"{number} comments"
 
 
 def write_missing_tables(folder: Path) -> None:

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 import codecs
 import os
-from array import array
 from collections.abc import Iterator, Mapping
+from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from msgspec import Struct
 
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info, list_comment_fields
+from vivant.build.mimic.ingestion.json_pieces import LargeList, load_whole, open_utf8, split_documents
 from vivant.build.mimic.ingestion.platform_ids import YOUTUBE_CATEGORIES
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import (
-    WholePart,
     convert_to_utf8,
-    count_records,
     parse_json_leniently,
-    parse_whole_part,
-    read_spans,
-    split_documents,
-    split_off_list,
 )
 from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
 from vivant.build.mimic.ingestion.writer import RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import LARGE, SourceDefaults, add_raw_comments
+from vivant.build.mimic.notes import count_noun
 
-_AT_ONCE = 1_000
-"""Elements of a long list."""
 _LINES = (".jsonl", ".jsonlines", ".ndjson", ".jl")
 _ADDRESS = "https://www.youtube.com/watch?v="
 
@@ -50,7 +44,7 @@ def ingest_api_responses(
             if _is_data_api(document.content):
                 _ingest_response(document, location, writer, defaults)
             else:
-                reader.read(document.content, location, document.path, document.first)
+                reader.read(document.content, location)
     except InvalidValueError as wrong:
         writer.leave(source, "", str(wrong), kind=str(wrong).partition(" after ")[0].partition(":")[0])
     except OSError as error:
@@ -61,7 +55,9 @@ def _is_data_api(answer: Any) -> bool:
     items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
     if isinstance(answer, Mapping) and str(answer.get("kind", "")).startswith("youtube#"):
         return True
-    return isinstance(items, list) and any(isinstance(i, Mapping) and "snippet" in i for i in items)
+    return isinstance(items, list | LargeList) and any(
+        isinstance(i, Mapping) and "snippet" in i for i in items
+    )
 
 
 def _is_record(node: Any) -> bool:
@@ -73,9 +69,6 @@ class _Document(Struct):
     content: Any
     line: int = 0
     """The line that it begins on; 0 where it is the only one."""
-    path: str = ""
-    first: int = 0
-    """Of a part of a long list: where the list is, and which of its elements comes first, from 1."""
 
 
 def _iter_documents(path: Path, source: str, writer: RecordWriter) -> Iterator[_Document]:
@@ -83,72 +76,51 @@ def _iter_documents(path: Path, source: str, writer: RecordWriter) -> Iterator[_
         for number, line in enumerate(_iter_lines(path), 1):
             if line.strip():
                 yield from _parse(line, source, number, writer)
-        return
-    listed = split_off_list(path) if path.stat().st_size >= LARGE else None
-    if listed is None or _is_around_records(listed.rest):
+    elif path.stat().st_size >= LARGE:
+        with open_utf8(path, LARGE) as file:
+            yield from _open_documents(file, source, 0, writer)
+    else:
         yield from _parse(path.read_bytes(), source, 0, writer)
-        return
-    spans = listed.spans
-    for start in range(0, len(spans), 2 * _AT_ONCE):
-        yield from _read_elements(
-            path, listed.path, spans[start : start + 2 * _AT_ONCE], start // 2 + 1, source, writer
-        )
-
-
-def _read_elements(
-    path: Path, name: str, spans: array[int], first: int, source: str, writer: RecordWriter
-) -> Iterator[_Document]:
-    """Elements of a long list together; one by one where one of them is broken, which is set aside."""
-    try:
-        (content,) = read_spans(str(path), spans)
-        yield _Document(parse_json_leniently(convert_to_utf8(content)[0]), path=name, first=first)
-    except InvalidValueError as wrong:
-        number = len(spans) // 2
-        if number == 1:
-            writer.leave(source, f"{name}[{first}]", str(wrong), kind="broken JSON")
-            return
-        for index in range(number):
-            yield from _read_elements(
-                path, name, spans[2 * index : 2 * index + 2], first + index, source, writer
-            )
-
-
-def _is_around_records(rest: bytes) -> bool:
-    """Whether what is left of a document without its longest list has records in it, or cannot be read."""
-    try:
-        return count_records(parse_json_leniently(rest), _is_record) > 0
-    except InvalidValueError:
-        return True
 
 
 def _parse(content: bytes, source: str, line: int, writer: RecordWriter) -> Iterator[_Document]:
-    """The document, or several that follow one another; of one that breaks off what stands whole before."""
-    part = WholePart(None, 0, None)
+    """The document; where it cannot be read in one piece, as far as its pieces can."""
     try:
         content = convert_to_utf8(content)[0]
-        try:
-            document = parse_json_leniently(content)
-        except InvalidValueError:
-            if documents := split_documents(content):
-                for number, each in documents:
-                    yield from _parse(each, source, line or number, writer)
-                return
-            part = parse_whole_part(content, _is_record, list_comment_fields())
-            raise
     except InvalidValueError as wrong:
-        if part.comments is not None:
-            reason = f"{wrong}, inside the comments of item {part.records:,}"
-            writer.cut_comments(f"{source}, line {line}" if line else source, reason, part.comments)
-        elif line:
-            writer.leave(source, f"line {line}", str(wrong), kind="broken line")
-            return
-        elif not part.records:
+        if not line:
             raise
-        else:
-            reason = f"{wrong}; the {part.records:,} before are kept"
-            writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
-        document = part.document
-    yield _Document(document, line)
+        writer.leave(source, f"line {line}", str(wrong), kind="broken line")
+        return
+    try:
+        document = _Document(parse_json_leniently(content), line)
+    except InvalidValueError:
+        yield from _open_documents(BytesIO(content), source, line, writer)
+    else:
+        yield document
+
+
+def _open_documents(file: BinaryIO, source: str, line: int, writer: RecordWriter) -> Iterator[_Document]:
+    """The document, or several that follow one another; of one that breaks off what stands whole before."""
+    for document in split_documents(file):
+        number = line or document.line
+        try:
+            content = document.open(lenient=not line)
+        except InvalidValueError as wrong:
+            part = document.open_whole_part(_is_record, list_comment_fields())
+            if part.comments is not None:
+                reason = f"{wrong}, inside the comments of item {part.records:,}"
+                writer.cut_comments(f"{source}, line {number}" if number else source, reason, part.comments)
+            elif number:
+                writer.leave(source, f"line {number}", str(wrong), kind="broken line")
+                continue
+            elif not part.records:
+                raise
+            else:
+                reason = f"{wrong}; kept: {count_noun(part.records, 'record')} before"
+                writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
+            content = part.document
+        yield _Document(content, number)
 
 
 def _holds_lines(path: Path) -> bool:
@@ -184,14 +156,19 @@ def _ingest_response(
 ) -> None:
     answer = document.content
     items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
-    if not isinstance(items, list):
+    if not isinstance(items, list | LargeList):
         raise InvalidValueError("no answer of the YouTube Data API: `items` is not a list")
     listed = str(answer.get("kind", "")) if isinstance(answer, Mapping) else ""
     usual = "youtube#commentThread" if listed.startswith("youtube#commentThread") else ""
-    for number, item in enumerate(items, document.first or 1):
+    for number, item in enumerate(items, 1):
+        location = f"item {number}"
+        try:
+            item = load_whole(item)
+        except InvalidValueError as wrong:
+            writer.leave(source, location, str(wrong), kind="broken JSON")
+            continue
         kind = item.get("kind", usual) if isinstance(item, Mapping) else ""
         snippet = item.get("snippet") if isinstance(item, Mapping) else None
-        location = f"item {number}"
         if not isinstance(snippet, Mapping):
             writer.leave(source, location, "no `snippet` in it", kind="no snippet")
         elif kind == "youtube#commentThread" or "topLevelComment" in snippet:

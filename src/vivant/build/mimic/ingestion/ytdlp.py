@@ -27,6 +27,7 @@ from vivant.build.mimic.ingestion.raw_json import (
 )
 from vivant.build.mimic.ingestion.values import InvalidValueError, VideoRow, parse_row
 from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.build.mimic.notes import count_noun
 from vivant.runs.settings import digest
 
 LARGE = 64 << 20
@@ -131,7 +132,7 @@ def _ingest_file(
             if not cut:
                 raise
             raise InvalidValueError(
-                f"{cut} ({wrong}; {len(spans or ()) // 2:,} comments go with it)"
+                f"{cut} ({wrong}; lost with it: {count_noun(len(spans or ()) // 2, 'comment')})"
             ) from wrong
     else:
         names = tuple(name for name in (info.uploader, info.channel, _get_handle(info.uploader_id)) if name)
