@@ -1,9 +1,14 @@
 """How personal data are looked for: finders, which run over folded texts (see `text_forms`), in any letter case.
 
-A finder says itself which texts it must see, so that a column can be searched for all of them at once: those with
-one of
-its needles, and, where no needle is telling, those that pass its gate, a regular expression that takes linear time.
+A finder says itself which texts it must see, so that a column can be searched for all of them at once: those with one
+of its needles, and, where no needle is telling, those that pass its gate, a regular expression that takes linear time.
 Where it names neither, its own pattern is the gate, without what looks around.
+
+To add one: write `make_finder(pattern, check)` into the tuple `FINDERS` of the module of its kind, with its words in
+`word_lists.yaml`. `check` sees the match and refuses what only looks like it. Give it `needles` where a fixed string is
+always there, otherwise a `gate` that few other texts pass, and a `precondition` that they share (`DIGIT`,
+`OTHER_LETTER`). Then plant a form and a clean text that misleads in `planted.yaml`, and a case in
+`tests/build/mimic/test_privacy.py`, which also counts the expressions; `benchmarks/mimic_ingest.py` tells the cost.
 """
 
 from __future__ import annotations
