@@ -26,8 +26,8 @@ LETTERS = f"{ASCII}\u00c0-\u04ff"
 CJK = "\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
 EMOJI = "\u2190-\u2bff\u3030\U0001f000-\U0001faff"
 DIGIT, SIX_DIGITS = "[0-9]", "(?:[0-9][^0-9]*){6}"
-OTHER_LETTER = f"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff\u0590-\u06ff\u0900-\u097f\u0e00-\u0e7f]"
-"""Of scripts in which names of accounts stand out: all that are not Latin."""
+OTHER_LETTER = f"[{CJK}\u1100-\u11ff\u3130-\u318f\u0400-\u04ff]"
+"""Of the scripts that most finders of other languages need: Asian ones and Cyrillic."""
 CAPITAL = "A-Z\u00c0-\u00de\u0100-\u024f\u0400-\u042f"
 _GROUP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\((?:\?(?:P<\w+>|<?[=!]|-?i?:))?|\)", re.DOTALL)
 
