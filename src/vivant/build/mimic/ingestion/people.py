@@ -255,7 +255,8 @@ class NameBook:
                 stems = series.filter(pl.Series(ends)).str.strip_suffix(ending)
                 known[russian[ends]] |= self._stems.contains(hash_strings(stems))
         rows: NDArray[np.int64] = pc.list_parent_indices(lists).to_numpy()
-        return rows[known[encoded.indices.to_numpy()]]
+        hits: NDArray[np.int64] = rows[known[encoded.indices.to_numpy()]]
+        return hits
 
     def _clean_texts(self, texts: Sequence[str]) -> list[str]:
         folded = [fold_text(text) for text in texts]

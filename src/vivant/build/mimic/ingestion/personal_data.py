@@ -53,9 +53,9 @@ _REVERSED_MENTIONS = re.compile(rf"(?<![\w@.\-])(?P<apart>[{LETTERS}][{LETTERS}.
 _LAST_AT = re.compile(r"@(?![\w@\-])")
 _AT_APART = r"@[^\w\-]|@$|[\[(<] ?(?i:at) ?[\])>]"
 """Mentions that only a closer look finds: the others need no more than the sign."""
-_JOINED_GATES = 6
-"""So many gates are one expression. Polars keeps 32 compiled ones, and all together they must be fewer; but an
-expression of too many parts is slow."""
+_JOINED_GATES, _LONGEST_GATE = 9, 3_000
+"""So many gates, and so many characters, are one expression. Polars keeps 32 compiled ones, and all together they must
+be fewer; but an expression of too many parts is slow, a hundred times where its states no longer fit into memory."""
 FINDERS: tuple[Finder, ...] = (
     *web_patterns.FINDERS,
     *account_patterns.FINDERS,
@@ -100,10 +100,19 @@ def list_gates() -> list[_Gate]:
             groups.setdefault((finder.precondition, finder.common), []).append(index)
     gates = [_Gate("", f"{ODD_LETTERS}|{SPREAD}|{_AT_APART}", [])]
     for (precondition, _), finders in groups.items():
-        for start in range(0, len(finders), _JOINED_GATES):
-            some = finders[start : start + _JOINED_GATES]
-            gates.append(_Gate(precondition, "|".join(f"(?:{FINDERS[index].gate})" for index in some), some))
+        joined: list[int] = []
+        for index in finders:
+            size = sum(len(FINDERS[other].gate) for other in (*joined, index))
+            if joined and (len(joined) == _JOINED_GATES or size > _LONGEST_GATE):
+                gates.append(_join_gates(precondition, joined))
+                joined = []
+            joined.append(index)
+        gates.append(_join_gates(precondition, joined))
     return gates
+
+
+def _join_gates(precondition: str, finders: list[int]) -> _Gate:
+    return _Gate(precondition, "|".join(f"(?:{FINDERS[index].gate})" for index in finders), finders)
 
 
 def _match_gates(texts: pl.Series) -> Iterator[tuple[_Gate, NDArray[np.intp]]]:

@@ -30,7 +30,9 @@ from vivant.build.mimic.ingestion.word_lists import (
 
 SIGN = rf"[{LETTERS}]"
 HANDLE = rf"{SIGN}(?:[{LETTERS}.\-]{{0,40}}{SIGN})?"
-OTHER_SCRIPT = re.compile(OTHER_LETTER)
+_ARABIC = r"\u0600-\u06ff"
+OTHER_SCRIPT = re.compile(rf"{OTHER_LETTER}|[\u0590-\u05ff{_ARABIC}\u0900-\u097f\u0e00-\u0e7f]")
+"""Of scripts in which names of accounts stand out: all that are not Latin."""
 POINTERS = "👉👇→⇒➡➜➤▶☞🔗⬇"
 _NUMBERED = re.compile(
     rf"(?:{join_words('numbered')}|[a-z]{{1,2}})\d{{1,4}}[a-z]?|\d+(?:{join_words('units')})|\d{{1,2}}[kк]\d{{2,3}}",
@@ -273,7 +275,7 @@ def _select(*names: str, script: str) -> str:
 
 
 _ASIAN = _select("services", "games", script=f"[{CJK}{_HANGUL}]")
-_RUSSIAN = _select("services", "games", script="[а-яё\u0600-\u06ff]")
+_RUSSIAN = _select("services", "games", script="[а-яё]")
 _ALONE = rf"(?:^|[^{LETTERS}])"
 _APART = rf"(?:$|[^{LETTERS}])"
 _USUAL = join_words("everyday")
@@ -282,7 +284,7 @@ FINDERS = (
     Finder(
         find_service_accounts,
         needles=(
-            *(word for word in read_words("services", "games") if word.isascii()),
+            *(word for word in read_words("services", "games") if re.match(rf"[\x00-\x7f{_ARABIC}]+$", word)),
             *read_words("misspelled"),
         ),
     ),
