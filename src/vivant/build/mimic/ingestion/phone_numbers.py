@@ -50,7 +50,9 @@ _DIGITS = re.compile(
     rf"(?<![{LETTERS}$€£¥#%])(?<!\d[.,:/\-])(?:\(?\+ ?|00)?[(\[]?[\dOo](?:{_SEPARATORS}{{0,4}}[\dOoIl]){{6,17}}"
     rf"(?![{LETTERS}%°]|[.,:]\d)"
 )
-_CODE = re.compile(rf"(?<!\w)(?:{join_words('codes')})[\s:№#\-]{{0,3}}$", re.IGNORECASE)
+_CODE = re.compile(rf"(?<!\w)(?:{join_words('codes')})[\s.:№#\-]{{0,3}}$", re.IGNORECASE)
+_MODEL = re.compile(r"(?<![A-Za-z])[A-Z]{1,4}-$")
+"""`XC-` before digits: a product."""
 _GLUED = re.compile(
     r"(?<=[a-z])\+?\d{9,13}(?!\d)|(?<![A-Za-z0-9.])\+\d{1,3}[ \-]?\d{8,12}(?=,)|(?<!\w)\+?\d{10,13}(?=[A-Za-z])",
     re.IGNORECASE,
@@ -91,7 +93,8 @@ def _find_digits(shadow: str) -> Iterator[Span]:
     for match in _DIGITS.finditer(shadow):
         written = match.group()
         asked = _is_asked(shadow, match.start(), match.end())
-        if _CODE.search(shadow[max(0, match.start() - 12) : match.start()]):
+        before = shadow[max(0, match.start() - 16) : match.start()]
+        if _CODE.search(before) or (not asked and _MODEL.search(before)):
             continue
         if _COUNTED.match(shadow, match.end()) and not (asked and _is_known(re.sub(r"\D", "", written))):
             continue

@@ -126,6 +126,8 @@ _GLUE = re.compile(
 _STRONG = re.compile(rf"[:=@>»{POINTERS}]|[是叫号號搜找は]")
 _DASH = re.compile(" -+ ")
 _BRACKETS = re.compile(rf"\s*\([^)]{{1,20}}\)(?=\s*[:=@{POINTERS}])")
+_PURPOSE = re.compile(rf"(?:[ \-][^\W\d_]{{2,16}}){{1,3}}(?=\s*[:={POINTERS}])")
+"""What an account is for: `Telegram for orders: name`."""
 _ASIDE = re.compile(rf"[{CJK}{_HANGUL}]{{1,8}}")
 _NAMING = r"(?:id|user(?:name)?|handle|tag|nick(?:name)?|usuario|ник|юзер|айди|アカウント|아이디)"
 _NAMED = re.compile(rf"(?<![a-z]){_NAMING}(?![a-z])", re.IGNORECASE)
@@ -173,11 +175,15 @@ def _find_behind(shadow: str, match: re.Match[str], service: str) -> Iterator[Sp
     glue = _GLUE.match(shadow, brackets.end() if brackets else match.end())
     assert glue is not None
     aside = None if _HANDLE.match(shadow, glue.end()) else _ASIDE.match(shadow, match.end())
-    if aside:  # other words of a script without spaces
+    purpose = None
+    if service not in _LOOSE and not _STRONG.search(glue.group()):
+        purpose = _PURPOSE.match(shadow, match.end())
+        aside = aside or purpose
+    if aside:  # other words, before the connector
         glue = _GLUE.match(shadow, aside.end())
         assert glue is not None
     own = _OWN.search(shadow, max(0, match.start() - 8), match.start())
-    strong = _STRONG.search(glue.group()) is not None
+    strong = purpose is None and _STRONG.search(glue.group()) is not None
     if service not in _LOOSE or service in ("dc", "disc"):
         strong = strong or _DASH.search(glue.group()) is not None
     if _NAMED.search(shadow, match.end(), glue.end()):

@@ -20,6 +20,7 @@ _PROVIDERS = join_words("providers")
 _ENDINGS = join_words("common_endings")
 _SURE_ENDINGS = frozenset(read_words("sure_endings"))
 """Endings that are no words, for addresses with the dot in words."""
+_PRODUCTS = frozenset(read_words("products"))
 _FILES = frozenset(read_words("file_endings"))
 _SHORT_WORDS = frozenset(read_words("word_endings"))
 _MAIL_WORDS = read_words("mail_words")
@@ -32,6 +33,11 @@ _BRACKETED_DOT = rf"\s*(?:\.|,|点|{_OPEN}+\s*(?:{_DOT}|\.)\s*{_CLOSE}+|\s{_DOT}
 
 
 _AT_THIS_POINT = re.compile(rf"\s(?:point|period)\s+(?:{join_words('word_endings')})$", re.IGNORECASE)
+_VERSION = re.compile(
+    r"(?<![^\W\d_])(?:v|ver|version|versión|release|build|firmware|patch|update|верси[яию]|обновлени[ея]|版本|バージョン|버전)"
+    r"[\s.:]*$",
+    re.IGNORECASE,
+)
 _PAGE = re.compile(rf"/[{ASCII}+@~]")
 _UNSPACED = re.compile(rf"^.*[{CJK}](?=[{ASCII}])")
 """Words of a script without spaces, before an address that follows at once."""
@@ -56,6 +62,8 @@ def _is_address(match: re.Match[str]) -> bool:
         return False  # the first word of a sentence
     sure, words = _load_endings()
     ending, name = ending.lower(), _UNSPACED.sub("", match["name"])
+    if f"{name}.{ending}".lower() in _PRODUCTS and not path:
+        return False
     labels = name.split(".")
     path = path if path and len(path) > 2 else ""
     if ending.startswith("xn--") or (path and _PAGE.match(path) and len(ending) <= 10 and ending.isascii()):
@@ -245,6 +253,7 @@ _LINKS = (
     make_finder(
         rf"(?<![{ASCII}.])(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){{3}}(?:25[0-5]|2[0-4]\d|1?\d?\d)"
         rf"(?![{ASCII}.]\w|[{ASCII}])(?::\d+)?(?:/{_REST}*)?",
+        lambda match: _VERSION.search(match.string, max(0, match.start() - 16), match.start()) is None,
         precondition=DIGIT,
         gate=r"(?:\d\.\d+){2}|(?:\d\.){3}",
     ),
