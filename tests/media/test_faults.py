@@ -12,13 +12,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.media_kit import job, make_video, number_of
+from tests.support.processes import list_children, wait_until
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.records import MediaUse
 from vivant.core.types import Clip, FramePolicy, Video
@@ -136,25 +137,7 @@ def test_probe_and_verify(tmp_path: Path) -> None:
 
 def children() -> set[int]:
     """Processes that this one started and that still run."""
-    return offspring(os.getpid())
-
-
-def offspring(parent: int) -> set[int]:
-    found = set()
-    for task in Path(f"/proc/{parent}/task").iterdir():
-        try:
-            found |= {int(pid) for pid in (task / "children").read_text().split()}
-        except FileNotFoundError:
-            # A thread that has ended meanwhile.
-            continue
-    return found
-
-
-def until(true: Callable[[], object]) -> None:
-    end = time.monotonic() + 20
-    while not true():
-        assert time.monotonic() < end, "it did not happen in 20 s"
-        time.sleep(0.02)
+    return list_children(os.getpid())
 
 
 @pytest.fixture
@@ -234,7 +217,7 @@ def test_closing_ends_what_is_under_way(pipe: Path) -> None:
     before = children()
     thread = threading.Thread(target=hang)
     thread.start()
-    until(lambda: children() - before)
+    wait_until(lambda: children() - before)
     pool.close()
     thread.join(20)
     assert errors == ["endless.mp4 was not decoded: the run was ending"]
@@ -254,15 +237,15 @@ def test_workers_die_with_a_killed_run(pipe: Path) -> None:
         "sys.stdin.read()\n"
     )
     run = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE)
-    until(lambda: offspring(run.pid))
-    (worker,) = offspring(run.pid)
+    wait_until(lambda: list_children(run.pid))
+    (worker,) = list_children(run.pid)
     # The worker has opened the pipe, or is about to: either way it must not outlive its run.
     time.sleep(0.5)
     run.kill()
     run.wait()
     assert run.stdin is not None
     run.stdin.close()
-    until(lambda: not Path(f"/proc/{worker}").exists())
+    wait_until(lambda: not Path(f"/proc/{worker}").exists())
 
 
 def test_senseless_settings_are_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from tests.support.helpers import vivant
+from tests.support.processes import is_alive, list_children, wait_until
 from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.choreography import ACTIONS, perform
@@ -306,9 +307,8 @@ def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> Non
     process = subprocess.Popen(
         [*start, str(plan), "--out", str(out), "--workers", "2"], stderr=subprocess.DEVNULL
     )
-    end = time.monotonic() + 60
-    while len(list(out.glob("*.mp4"))) < 3 and time.monotonic() < end:
-        time.sleep(0.02)
+    wait_until(lambda: len(list(out.glob("*.mp4"))) >= 3)
+    workers = list_children(process.pid)
     process.kill()
     process.wait()
     found = list(out.glob("*.mp4"))
@@ -316,7 +316,7 @@ def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> Non
     faults = [line for line in check_folder(out).lines if not line.endswith(": it is missing")]
     assert faults == ["metadata.jsonl: it is missing; rendering has not ended"]
     # Workers do not outlive the one that gave them work; what they had begun is swept away on resuming.
-    time.sleep(1.5)
+    wait_until(lambda: not any(map(is_alive, workers)))
     noted = sum(b'"video"' in line for line in (out / INDEX_FILE).read_bytes().splitlines())
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
     again = vivant("build", "mime", "render", plan, "--out", out, "--workers", "2", cwd=tmp_path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +12,7 @@ import pytest
 
 import vivant.build.mimic.cleaning as cleaning
 import vivant.build.mimic.ingestion as taking_in
+from tests.support.processes import is_alive, wait_until
 from vivant.build.mimic.database import connect
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.world import WorldPlan
@@ -58,29 +58,10 @@ def test_workers_end_with_the_process_that_began_them(tmp_path: Path) -> None:
     script, named = tmp_path / "forever.py", tmp_path / "worker"
     script.write_text(FOREVER)
     running = subprocess.Popen([sys.executable, str(script), str(named)], stderr=subprocess.DEVNULL)
-    worker = _until(lambda: int(named.read_text()) if named.is_file() and named.read_text() else 0)
+    worker = wait_until(lambda: int(named.read_text()) if named.is_file() and named.read_text() else 0)
     running.send_signal(signal.SIGKILL)
     running.wait()
-    assert _until(lambda: int(not _alive(worker)))
-
-
-def _alive(process: int) -> bool:
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
-
-
-def _until(found: object, patience: float = 60.0) -> int:
-    assert callable(found)
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        value = found()
-        if value:
-            return int(value)
-        time.sleep(0.1)
-    raise AssertionError("waited in vain")
+    assert wait_until(lambda: not is_alive(worker))
 
 
 def test_what_a_killed_process_spilled_is_deleted_and_what_another_needs_is_not(tmp_path: Path) -> None:
