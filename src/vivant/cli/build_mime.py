@@ -138,7 +138,7 @@ def check(
     for line in report.lines:
         print(line)
     if report.lines:
-        raise UsageError(f"{len(report.lines)} faults in {folder}; `vivant build mime render` mends videos")
+        raise UsageError(report.summary(folder))
     print_message(f"{report.videos} videos, {report.frames:,} frames: all as planned.")
 
 

@@ -148,6 +148,25 @@ def test_every_kind_of_fault_is_named_and_all_at_once(copy: Path) -> None:
     assert {line.partition(":")[0] for line in lines} == set(expected)
 
 
+def test_another_video_of_the_same_form_is_not_taken_for_the_one_that_was_rendered(copy: Path) -> None:
+    # Two actions of one length before one background: every frame shows a person where one is planned.
+    lengths = {name: len(read_frames(copy / name)) for name in names(copy) if "blank" in name}
+    first, other = next((a, b) for a in lengths for b in lengths if a < b and lengths[a] == lengths[b])
+    (copy / first).write_bytes((copy / other).read_bytes())
+    assert check_folder(copy).lines == (
+        f"{first}: it is not the video that was rendered for it; run render again",
+    )
+    (copy / ".renders.jsonl").unlink()
+    assert not any(line.startswith(first) for line in check_folder(copy, root=copy.parent).lines)
+
+
+def test_a_stranger_is_to_be_deleted_and_one_fault_is_one(copy: Path, tmp_path: Path) -> None:
+    shutil.copyfile(copy / names(copy)[0], copy / "stranger.mp4")
+    said = vivant("build", "mime", "check", copy, "--workers", "1", cwd=tmp_path)
+    assert said.returncode == 1 and said.stdout == "stranger.mp4: it is not in the plan; delete it\n"
+    assert "1 fault in" in said.stderr and "render" not in said.stderr
+
+
 def test_the_command_lists_faults_and_says_what_to_do(copy: Path, tmp_path: Path) -> None:
     fine = vivant("build", "mime", "check", copy, "--workers", "1", cwd=tmp_path)
     assert fine.returncode == 0 and "12 videos" in fine.stderr and fine.stdout == ""

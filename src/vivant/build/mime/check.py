@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
+from vivant.build.mime.bad_frames import format_count
 from vivant.build.mime.edition import METADATA, Edition, format_metadata, read_edition
 from vivant.build.mime.jobs import RenderJob, load_setup, plan_jobs
 from vivant.build.mime.rasterizer import to_picture
@@ -19,6 +21,8 @@ from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
 
+_STRANGER = "it is not in the plan; delete it"
+
 
 class FolderCheck(Struct, frozen=True):
     """What was looked at, and what is wrong with it."""
@@ -27,6 +31,13 @@ class FolderCheck(Struct, frozen=True):
     frames: int
     lines: tuple[str, ...]
     """One a fault, beginning with the file."""
+
+    def summary(self, folder: Path) -> str:
+        """How many faults there are and what mends them."""
+        strangers = sum(line.endswith(_STRANGER) for line in self.lines)
+        remedies = ["`vivant build mime render` makes them anew"] if strangers < len(self.lines) else []
+        remedies += ["delete what is not in the plan"] if strangers else []
+        return f"{format_count(len(self.lines), 'fault')} in {folder}; {', and '.join(remedies)}"
 
 
 class VideoCheck(Struct, frozen=True):
@@ -43,13 +54,18 @@ def check_folder(
     """Examine every video that the folder's plan names, and say what else is there or missing.
 
     The plan's own files (recordings, pictures) are looked for in `root`, else where they were when the videos
-    were rendered: the background must be known to see a person before it.
+    were rendered: the background must be known to see a person before it. A video that looks right must also be the
+    one that rendering noted, where it left an index.
     """
     edition = read_edition(folder)
-    base = root or RenderIndex(folder).root or folder
+    index = RenderIndex(folder)
+    base = root or index.root or folder
     jobs = plan_jobs(edition, base, None)
     checks: dict[str, VideoCheck] = {}
     for result in _check_all([(job, folder) for job in jobs], workers):
+        if not result.faults and index.differs(result.file):
+            other = "it is not the video that was rendered for it; run render again"
+            result = msgspec.structs.replace(result, faults=(other,))
         checks[result.file] = result
         if progress is not None:
             progress(len(checks), len(jobs), result.file)
@@ -89,7 +105,7 @@ def check_video(task: tuple[RenderJob, Path]) -> VideoCheck:
 def _beside(edition: Edition, folder: Path, planned: set[str]) -> list[str]:
     """What lies beside the videos: strangers, and metadata that do not fit."""
     strangers = sorted(path.name for path in folder.glob("*.mp4") if path.name not in planned)
-    lines = [f"{name}: it is not in the plan" for name in strangers]
+    lines = [f"{name}: {_STRANGER}" for name in strangers]
     metadata = folder / METADATA
     if not metadata.is_file():
         lines.append(f"{METADATA}: it is missing; rendering has not ended")

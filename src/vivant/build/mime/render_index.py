@@ -84,6 +84,17 @@ class RenderIndex:
         except OSError:
             return False
 
+    def differs(self, name: str) -> bool:
+        """Whether the file is another one than was rendered, by its hash; no, where nothing was noted of it."""
+        entry = self._made.get(name)
+        if entry is None:
+            return False
+        try:
+            with (self._out / name).open("rb") as content:
+                return hashlib.file_digest(content, "sha256").hexdigest() != entry.sha256
+        except OSError:
+            return True
+
     def begin(self, root: Path) -> None:
         """Write the index anew with what it holds: one line a video, whole."""
         lines = [
