@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 import yaml
@@ -171,21 +172,21 @@ def test_it_goes_on_where_it_was_and_follows_another_seed(rendered: Path, tmp_pa
 
 def test_cropped_videos_follow_the_content_of_their_source(rendered: Path, tmp_path: Path) -> None:
     """Two renders with the same names; the time of change of a file says nothing of which one it is."""
-    first, second = tmp_path / "first", tmp_path / "second"
-    shutil.copytree(rendered, first)
-    shutil.copytree(rendered, second)
-    blank, aligned = sorted(rendered.glob("*Waving01*.mp4"))
-    shutil.copyfile(aligned, second / blank.name)
-    os.utime(second / blank.name, (1, 1))
-    make_dataset(first, tmp_path / "out")
-    (old,) = (tmp_path / "out" / "cropped").rglob(blank.name)
-    before = old.read_bytes()
-    make_dataset(second, tmp_path / "out")
-    (other,) = (tmp_path / "out" / "cropped").rglob(aligned.name)
-    assert old.read_bytes() == other.read_bytes() != before
-    written = other.stat().st_mtime_ns
-    make_dataset(second, tmp_path / "out")
-    assert other.stat().st_mtime_ns == written
+    second, out = tmp_path / "second", tmp_path / "out"
+    build(msgspec.structs.replace(_spec(1280, 720), quality=40), second)
+    for video in second.glob("*.mp4"):
+        os.utime(video, (1, 1))
+    name = next(rendered.glob("*Waving01*.mp4")).name
+    make_dataset(rendered, out)
+    (cropped,) = (out / "cropped").rglob(name)
+    before = cropped.read_bytes()
+    make_dataset(second, out)
+    make_dataset(second, tmp_path / "fresh")
+    (fresh,) = (tmp_path / "fresh" / "cropped").rglob(name)
+    assert cropped.read_bytes() == fresh.read_bytes() != before
+    written = cropped.stat().st_mtime_ns
+    make_dataset(second, out)
+    assert cropped.stat().st_mtime_ns == written
 
 
 def test_small_videos_have_one_edition(tmp_path: Path) -> None:
@@ -223,6 +224,14 @@ def test_what_is_not_a_finished_render_is_refused(rendered: Path, tmp_path: Path
     next(half.glob("*Cello01*.mp4")).unlink()
     with pytest.raises(DataError, match=r"Cello01.*is missing"):
         make_dataset(half, tmp_path / "d")
+    blank, other = sorted(half.glob("*Waving01*.mp4"))
+    shutil.copyfile(other, half / next(rendered.glob("*Cello01*.mp4")).name)
+    shutil.copyfile(blank, half / "stranger.mp4")
+    with pytest.raises(
+        DataError, match=r"3 faults in .*Cello01.*stranger\.mp4: .*render. makes them anew, and delete"
+    ):
+        make_dataset(half, tmp_path / "d")
+    assert not (tmp_path / "d").exists(), "nothing is written of what `check` refuses"
     (half / "metadata.jsonl").unlink()
     with pytest.raises(DataError, match="not all videos are"):
         make_dataset(half, tmp_path / "d")

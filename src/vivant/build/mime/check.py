@@ -32,12 +32,14 @@ class FolderCheck(Struct, frozen=True):
     lines: tuple[str, ...]
     """One a fault, beginning with the file."""
 
-    def summary(self, folder: Path) -> str:
-        """How many faults there are and what mends them."""
+    def summary(self, folder: Path, named: int = 0) -> str:
+        """How many faults there are, the first `named` of them, and what mends them."""
         strangers = sum(line.endswith(_STRANGER) for line in self.lines)
         remedies = ["`vivant build mime render` makes them anew"] if strangers < len(self.lines) else []
         remedies += ["delete what is not in the plan"] if strangers else []
-        return f"{format_count(len(self.lines), 'fault')} in {folder}; {', and '.join(remedies)}"
+        count = f"{format_count(len(self.lines), 'fault')} in {folder}"
+        first = f": {'; '.join(self.lines[:named])}{' …' if named < len(self.lines) else ''}" if named else ""
+        return f"{count}{first}; {', and '.join(remedies)}"
 
 
 class VideoCheck(Struct, frozen=True):

@@ -20,6 +20,7 @@ from threading import Lock
 import msgspec
 from msgspec import Struct
 
+from vivant.build.mime.check import check_folder
 from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
 from vivant.build.mime.plan import MimeMetadataRow
 from vivant.build.mime.rasterizer import Picture
@@ -39,6 +40,9 @@ SHARES = (36, 14, 36)
 CROPPED = (640, 480)
 CROPS = ".crops"
 """One line a cropped video: the SHA-256 of the video it was cut from, its own, and its name."""
+
+_NAMED = 3
+"""How many faults of a folder a refusal names."""
 
 
 class MimeDataset(Struct, frozen=True, kw_only=True):
@@ -85,7 +89,10 @@ def make_dataset(
     workers: int = 1,
     progress: ProgressCallback | None = None,
 ) -> MimeDataset:
-    """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
+    """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on.
+
+    Raises where `check_folder` finds a fault in it.
+    """
     from vivant.build.mime.cards import format_card
 
     edition = read_edition(source)
@@ -97,6 +104,9 @@ def make_dataset(
         raise DataError(f"{out} is the folder of the rendered videos; name another one with --out")
     try:
         _refuse_strangers(out, editions)
+        report = check_folder(source, workers=workers, progress=progress)
+        if report.lines:
+            raise DataError(report.summary(source, _NAMED))
         (out / SUMS).unlink(missing_ok=True)
         for name in editions:
             _tidy(out / name, {row.file_name: row.split for row in rows})
