@@ -180,6 +180,8 @@ def test_a_rest_pose_that_is_no_figure_is_replaced_by_the_first_frame() -> None:
     # All bones lie along +Z at rest; the first frame stands the figure up by turning the thighs.
     text = foreign({7: (0, 0, -90)})
     text = re.sub(r"OFFSET 0 0 -1([67])", r"OFFSET 0 0 1\1", text)
+    # Feet, too, so that they point ahead once the legs are turned.
+    text = text.replace("OFFSET 0 -5 -2", "OFFSET 0 5 2").replace("OFFSET 0 -3 0", "OFFSET 0 3 0")
     lines = text.rstrip().split("\n")
     bvh = parse_bvh(text)
     column = {"m:LeftUpLeg": 0, "m:RightUpLeg": 0}

@@ -106,3 +106,39 @@ def test_an_animal_is_refused_and_a_person_on_all_fours_is_not(motion: Motion) -
     positions, _ = result.motion.joints(Skeleton())
     hands = positions[:, [INDEX["LeftHand"], INDEX["RightHand"]], 1]
     assert np.median(hands) < 0.5
+
+
+def _rename(motion: Motion, bones: tuple[str, ...]) -> str:
+    """A file in which these bones of both sides have each other's names."""
+    other = {"Left": "Right", "Right": "Left"}
+
+    def name(joint: str) -> str:
+        side = next((side for side in other if joint.startswith(side)), "")
+        return other[side] + joint.removeprefix(side) if side and joint.removeprefix(side) in bones else joint
+
+    return write_tool_bvh(motion, Tool({joint: name(joint) for joint in TOOL.names}))
+
+
+LEGS, ARMS = ("UpLeg", "Leg", "Foot", "Toe"), ("Shoulder", "Arm", "ForeArm", "Hand")
+
+
+@pytest.mark.parametrize("name", ["Soccer003", "PushUps01", "Sawing01", "Boxing001"])
+def test_exchanged_names_of_sides_are_put_right(name: str) -> None:
+    motion = perform(ACTIONS[name], 30.0)
+    plain = retarget(parse_bvh(write_tool_bvh(motion, TOOL)), "x")
+    result = retarget(parse_bvh(_rename(motion, (*LEGS, *ARMS))), "x")
+    assert plain.notes == ()
+    assert result.notes == ("left and right are exchanged in the names; they were put right",)
+    assert np.allclose(result.motion.rotations, plain.motion.rotations)
+
+
+def test_sides_that_contradict_each_other_are_refused_and_a_table_is_believed(motion: Motion) -> None:
+    bvh = parse_bvh(_rename(motion, LEGS))
+    with pytest.raises(DataError, match=r"both feet point backwards.*--joints"):
+        retarget(bvh, "x")
+    table = {
+        f"{side}{bone}": f"{other}{bone}"
+        for side, other in (("Left", "Right"), ("Right", "Left"))
+        for bone in LEGS
+    }
+    assert _apart(retarget(bvh, "x", table).motion, motion) < 0.002

@@ -34,6 +34,7 @@ from vivant.build.mime.skeleton import (
     forward,
     local_rotations,
 )
+from vivant.build.mime.world_axes import are_sides_exchanged, exchange_sides
 from vivant.core.errors import DataError
 
 _UPSIDE_DOWN = 0.25
@@ -73,6 +74,11 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     joint_map = map_joints(bvh, joints)
     bvh, dropped = cut_calibration(bvh, joint_map)
     positions, turned = bvh.globals()
+    # A person who states sides is believed.
+    sided = any(joint.startswith(("Left", "Right")) for joint in joints or ())
+    exchanged = not sided and are_sides_exchanged(bvh, joint_map, positions)
+    if exchanged:
+        joint_map = exchange_sides(joint_map)
     reference = find_reference(bvh, joint_map, positions, turned)
     rest_positions, rest_turned, axes = reference.positions, reference.rotations, reference.axes
     positions, turned = positions @ reference.upright.T, reference.upright @ turned
@@ -115,6 +121,8 @@ def retarget(bvh: Bvh, name: str, joints: dict[str, str] | None = None) -> Retar
     _refuse_fallen(bvh, motion)
     _refuse_swapped(bvh, joint_map, axes)
     motion, notes = _bridge(bvh, motion)
+    if exchanged:
+        notes.append("left and right are exchanged in the names; they were put right")
     if not np.array_equal(reference.upright, np.eye(3)):
         notes.append("people stand along another axis than the skeleton at rest: they are set upright")
     motion, levelled = find_floor(motion)

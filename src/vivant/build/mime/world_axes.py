@@ -1,4 +1,4 @@
-"""Which way is up in a file, and which way is left: the rotation from its axes to ours."""
+"""Which way is up in a file, and which way is left: the rotation from its axes to ours, and whether names mean it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ _FLOOR = (-0.15, 0.3)
 """Metres from the floor at which ankles of somebody who stands are."""
 _ON_FLOOR = (0.02, 0.4)
 """Metres over the floor at which the joints of somebody who lies on it are."""
+_OPPOSITE, _BENT = -0.5, 0.03
+"""Cosine below which a direction is clearly against another; share of a leg by which a knee is clearly bent."""
 
 
 def find_axes(joint_map: dict[str, int], positions: Array) -> Array:
@@ -42,6 +44,47 @@ def alignment(bvh: Bvh, joint_map: dict[str, int], rest: Array) -> Array:
     if not np.linalg.norm(left):
         raise DataError(f"{bvh.source}: left and right legs start at one point, so no side can be told")
     return np.stack([left, up, np.cross(left, up)])
+
+
+def are_sides_exchanged(bvh: Bvh, joint_map: dict[str, int], positions: Array) -> bool:
+    """Whether names call the right limbs left: both feet point backwards, by the way from the right hip to the left.
+
+    Each foot is compared with its own shin, so it does not matter whether somebody stands, kneels, kicks or lies.
+    Raises where arms do not agree with legs, so that no exchange puts both right.
+    """
+
+    def apart(bone: str) -> Array:
+        return unit(positions[:, joint_map["Left" + bone]] - positions[:, joint_map["Right" + bone]])
+
+    left = apart("UpLeg")
+    for side in ("Left", "Right"):
+        if not {side + "Foot", side + "Toe"} <= joint_map.keys():
+            return False
+        hip, knee, ankle, toe = (
+            positions[:, joint_map[side + bone]] for bone in ("UpLeg", "Leg", "Foot", "Toe")
+        )
+        pointing = np.sum(unit(toe - ankle) * unit(np.cross(left, knee - ankle)), axis=-1)
+        bend = np.sum((2 * knee - hip - ankle) * unit(np.cross(left, hip - ankle)), axis=-1)
+        leg = np.linalg.norm(knee - hip, axis=-1) + np.linalg.norm(ankle - knee, axis=-1)
+        if np.median(pointing) > _OPPOSITE or np.mean(bend / leg) > _BENT:
+            return False
+    if np.median(np.sum(left * apart("Arm"), axis=-1)) < -_OPPOSITE:
+        raise DataError(
+            f"{bvh.source}: both feet point backwards, as if left and right were exchanged in the names, but the arms "
+            "do not agree with the legs; state which are which with --joints"
+        )
+    return True
+
+
+def exchange_sides(joint_map: dict[str, int]) -> dict[str, int]:
+    """The same joints with left called right."""
+    other = {"Left": "Right", "Right": "Left"}
+    return {
+        next(
+            (other[side] + joint.removeprefix(side) for side in other if joint.startswith(side)), joint
+        ): index
+        for joint, index in joint_map.items()
+    }
 
 
 def find_turn_upright(joint_map: dict[str, int], positions: Array, axes: Array, stature: float) -> Array:
