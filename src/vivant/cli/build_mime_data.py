@@ -98,7 +98,8 @@ def clean(
         ),
     ] = None,
     source_fps: Annotated[
-        float | None, Option("--source-fps", help="Rate of a recording that states none (keypoints).")
+        float | None,
+        Option("--source-fps", help="Rate of a recording that states none (keypoints, a BVH without one)."),
     ] = None,
     video_size: Annotated[
         str | None,

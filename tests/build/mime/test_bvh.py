@@ -15,10 +15,11 @@ from vivant.build.mime import ACTIONS, Motion, make_character, perform, read_bvh
 from vivant.build.mime.bvh import load_bvh, parse_bvh
 from vivant.build.mime.clean import clean_file
 from vivant.build.mime.joint_map import map_joints
+from vivant.build.mime.recording import read_recording
 from vivant.build.mime.retarget import retarget
 from vivant.build.mime.rotation import unit
 from vivant.build.mime.skeleton import INDEX, JOINTS, Skeleton
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, UsageError
 
 # A figure in other people's habits: inches, Z up, facing -Y, arms hanging at rest, prefixed names, ZYX turns.
 FOREIGN = """HIERARCHY
@@ -321,6 +322,24 @@ def test_a_recording_that_was_cut_short_is_read_as_far_as_it_is_whole(tmp_path: 
     assert "the last, is cut off" in "\n".join(
         clean_file(tmp_path / "a.bvh", tmp_path / "b.bvh", ends=False).lines()
     )
+
+
+@pytest.mark.parametrize(
+    "line", ["Frame Time: 0\n", "Frame Time: nan\n", "Frame Time: 0,0083\n", "Frame Time:\n", ""]
+)
+def test_the_rate_of_a_file_that_states_none_is_given(line: str, tmp_path: Path) -> None:
+    file = tmp_path / "a.bvh"
+    file.write_text(foreign())
+    with pytest.raises(UsageError, match="for files that state no rate; this one states 120"):
+        read_recording(file, source_fps=30)
+    plain = read_recording(file).motion
+    file.write_text(foreign().replace("Frame Time: 0.0083333\n", line))
+    with pytest.raises(DataError, match=r"a\.bvh, line \d+: .*give the recording's rate with --source-fps"):
+        read_recording(file)
+    motion = read_recording(file, source_fps=30).motion
+    assert motion.fps == 30 and np.array_equal(motion.rotations, plain.rotations)
+    with pytest.raises(UsageError, match="above 0, not 0"):
+        read_recording(file, source_fps=0)
 
 
 def test_the_line_named_is_the_line_at_fault() -> None:

@@ -19,7 +19,7 @@ from vivant.build.mime.bad_frames import Mask, describe_bad, hold_rows
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rotation import Array, from_euler, to_euler
 from vivant.build.mime.skeleton import JOINTS, PARENTS, Skeleton
-from vivant.core.errors import DataError
+from vivant.core.errors import DataError, UsageError
 
 _CHANNELS = frozenset(axis + kind for axis in "XYZ" for kind in ("position", "rotation"))
 _CENTIMETRES = 100.0
@@ -150,8 +150,11 @@ class _Tokens:
         return " ".join(words)
 
 
-def parse_bvh(text: str, source: str = "BVH") -> Bvh:
-    """Read the text of a BVH file. Every fault is a DataError that names `source` and the line."""
+def parse_bvh(text: str, source: str = "BVH", fps: float | None = None) -> Bvh:
+    """Read the text of a BVH file. Every fault is a DataError that names `source` and the line.
+
+    `fps` is the rate of a file that states none, or one that cannot be.
+    """
     lines = text.splitlines()
     split = next((n for n, line in enumerate(lines) if line.strip().upper() == "MOTION"), None)
     tokens = _Tokens(source, lines if split is None else lines[:split])
@@ -160,7 +163,7 @@ def parse_bvh(text: str, source: str = "BVH") -> Bvh:
         raise tokens.fail("there is no MOTION part")
     width = sum(len(joint.channels) for joint in joints)
     places = any(name.endswith("position") for name in joints[0].channels)
-    frame_time, values, notes, bad = _motion(source, lines, split + 1, width, places=places)
+    frame_time, values, notes, bad = _motion(source, lines, split + 1, width, fps, places=places)
     return Bvh(tuple(joints), frame_time, _add_offsets(joints, values), source, notes, bad)
 
 
@@ -183,8 +186,8 @@ def _add_offsets(joints: list[BvhJoint], values: Array) -> Array:
     return values
 
 
-def load_bvh(file: Path) -> Bvh:
-    """Read a BVH file from disk."""
+def load_bvh(file: Path, fps: float | None = None) -> Bvh:
+    """Read a BVH file from disk; `fps` is the rate of one that states none."""
     try:
         content = file.read_bytes()
     except OSError as error:
@@ -196,7 +199,7 @@ def load_bvh(file: Path) -> Bvh:
         if not content.lstrip().upper().startswith(b"HIERARCHY"):
             raise DataError(f"{file}: is not a text file, so not BVH") from None
         text = content.decode("latin-1")
-    return parse_bvh(text, str(file))
+    return parse_bvh(text, str(file), fps)
 
 
 def _hierarchy(tokens: _Tokens) -> list[BvhJoint]:
@@ -260,7 +263,7 @@ def _channels(tokens: _Tokens, joint: str) -> tuple[str, ...]:
 
 
 def _motion(
-    source: str, lines: list[str], start: int, width: int, *, places: bool
+    source: str, lines: list[str], start: int, width: int, fps: float | None, *, places: bool
 ) -> tuple[float, Array, tuple[str, ...], Mask]:
     """The part after MOTION, notes on it, and its bad frames; `start` is the index of its first line.
 
@@ -285,10 +288,23 @@ def _motion(
                 number, f"'{' '.join(words)}' must be followed by a number, not '{fields[-1][:40]}'"
             ) from None
 
-    count, frame_time = stated(0, "Frames:"), stated(1, "Frame", "Time:")
-    if not (math.isfinite(frame_time) and frame_time > 0):
-        raise fail(rows[1][0], f"the frame time is {frame_time:g}; it must be a positive number of seconds")
-    frames = rows[2:]
+    count = stated(0, "Frames:")
+    try:
+        frame_time = stated(1, "Frame", "Time:")
+        if not (math.isfinite(frame_time) and frame_time > 0):
+            raise fail(
+                rows[1][0], f"the frame time is {frame_time:g}; it must be a positive number of seconds"
+            )
+    except DataError as error:
+        if fps is None:
+            raise DataError(f"{error}; give the recording's rate with --source-fps") from None
+        frame_time = 1 / fps
+    else:
+        if fps is not None:
+            raise UsageError(
+                f"{source}: --source-fps is for files that state no rate; this one states {1 / frame_time:g} a second"
+            )
+    frames = rows[2:] if len(rows) > 1 and rows[1][1][0].lower() == "frame" else rows[1:]
     if not frames or count < 1:
         raise fail(rows[0][0], "the file has no frames")
     if width == 0:

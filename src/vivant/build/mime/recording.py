@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -71,8 +72,10 @@ def read_recording(
         )
     if kind == ".csv" and is_motive(file):
         kind = _MOTIVE
-    if source_fps is not None and kind not in (".npz", ".amc", *KEYPOINT_FILES):
+    if source_fps is not None and kind not in (".bvh", ".npz", ".amc", *KEYPOINT_FILES):
         raise UsageError(f"{file}: --source-fps is for files that state no rate; this kind states it")
+    if source_fps is not None and not 0 < source_fps < math.inf:
+        raise UsageError(f"{file}: --source-fps is a number of frames a second, above 0, not {source_fps:g}")
     if unit is not None and (kind in (".npz", *KEYPOINT_FILES) or unit <= 0):
         raise UsageError(
             f"{file}: --unit is a length in metres, above 0, for skeletons in a unit of their own"
@@ -131,7 +134,7 @@ def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: flo
         converted = convert_fbx(file)
         name = choose_animation(file, tuple(converted), animation)
         return replace(load_bvh(converted[name]), source=str(file))
-    return load_bvh(file)
+    return load_bvh(file, source_fps)
 
 
 def is_motive(file: Path) -> bool:
