@@ -294,6 +294,17 @@ def test_positions_taken_for_rotations_are_noticed(tmp_path: Path) -> None:
         read_bvh(tmp_path / "bad.bvh")
 
 
+def test_a_result_is_a_bvh_file_or_lies_in_a_folder(tmp_path: Path) -> None:
+    write_bvh(perform(ACTIONS["Waving01"], 30.0), tmp_path / "in.bvh")
+    said = vivant("build", "mime", "clean", "in.bvh", "out.fbx", "--no-sheet", cwd=tmp_path)
+    assert said.returncode != 0 and "out.fbx: the result is BVH, not '.fbx'; name a .bvh" in said.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["in.bvh"]
+    said = vivant("build", "mime", "clean", "in.bvh", "motions", "--no-sheet", cwd=tmp_path)
+    assert said.returncode == 0 and (tmp_path / "motions" / "in.bvh").is_file()
+    said = vivant("build", "mime", "clean", "in.bvh", ".", "--no-sheet", cwd=tmp_path)
+    assert said.returncode != 0 and "would be overwritten" in said.stderr
+
+
 def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
     said = vivant("build", "mime", "clean", "none.bvh", "out.bvh", cwd=tmp_path)
     assert said.returncode == 1 and said.stderr.count("\n") == 1 and "none.bvh" in said.stderr
