@@ -114,6 +114,12 @@ def test_models_name_clips_through_the_usual_backends(tmp_path: Path) -> None:
     assert again.stdout.count("random") == 17 and "blind study of" not in again.stderr
 
 
+def test_a_misspelt_model_leaves_nothing_behind(tmp_path: Path) -> None:
+    said = vivant("build", "mime", "try", str(CLIPS), "--out", "naming", "--model", "randm", cwd=tmp_path)
+    assert said.returncode != 0 and "random" in said.stderr and said.stderr.count("\n") == 1
+    assert not (tmp_path / "naming").exists()
+
+
 def test_names_of_earlier_clips_are_not_counted_for_clips_rendered_anew(tmp_path: Path) -> None:
     clips, out = tmp_path / "clips", tmp_path / "names"
     shutil.copytree(CLIPS, clips)

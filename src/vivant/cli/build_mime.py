@@ -193,9 +193,14 @@ def try_clips(
     """
     from vivant.cli.output import write_tables
     from vivant.engine.evaluation import evaluate
+    from vivant.models.base import ModelOptions
+    from vivant.models.registry import create
     from vivant.study import mime_naming as naming
 
     variant_name = naming.choose_variant(folder, variant)
+    for name in model or []:  # a misspelt model should not leave a study behind
+        begun = naming.name_model_folder(out, name).exists()
+        create(name, ModelOptions(base_url=base_url, needs_key=not begun))
     new = naming.make_naming_study(folder, out, variant_name, people=people)
     if new is not None:
         print_message(f"A blind study of {new.items} clips ({variant_name}) is in {out / naming.STUDY}.")
