@@ -121,7 +121,7 @@ def test_bad_wishes_are_refused(tmp_path: Path) -> None:
         ({"pictures": tmp_path / "nowhere"}, "does not exist"),
         (
             {"pictures": few, "kind": "image", "lengths": (4,)},
-            "holds 1 pictures; the longest haystack needs 4",
+            "holds 1 picture; the longest haystack needs 4",
         ),
         ({"pictures": broken, "kind": "image", "lengths": (2,)}, "no picture that can be read"),
     ]

@@ -130,6 +130,7 @@ def clean(
     from vivant.build.mime.clean import CleaningReport, clean_file
     from vivant.build.mime.openpose import holds_openpose
     from vivant.build.mime.recording import list_animations
+    from vivant.build.mime.recording_folder import choose_target, clean_folder
 
     size = None if video_size is None else _parse_size(video_size)
 
@@ -159,25 +160,11 @@ def clean(
         source.is_dir() or out.suffix == ".bvh" or animation is not None or len(list_animations(source)) < 2
     )
     if single and (not source.is_dir() or holds_openpose(source)):
-        target = _choose_target(source, out)
+        target = choose_target(source, out)
         report(clean_one(source, target).lines())
         print_message(f"Written to {target}" + (f"; look at {target.with_suffix('.jpg')}" if sheet else ""))
         return
-    from vivant.build.mime.recording_folder import clean_folder
-
     _report_folder(clean_folder(source, out, clean_one, report, animation=animation), out, sheet)
-
-
-def _choose_target(source: Path, out: Path) -> Path:
-    """The BVH file that one recording becomes: `out`, or a file of the recording's name in the folder `out`."""
-    if not out.is_dir() and out.suffix:
-        if out.suffix.lower() != ".bvh":
-            raise UsageError(f"{out}: the result is BVH, not '{out.suffix}'; name a .bvh file, or a folder")
-        return out
-    target = out / f"{source.name if source.is_dir() else source.stem}.bvh"
-    if target.resolve() == source.resolve():
-        raise UsageError(f"{source}: would be overwritten; choose another folder for the results")
-    return target
 
 
 def _report_folder(outcome: FolderOutcome, out: Path, sheet: bool) -> None:

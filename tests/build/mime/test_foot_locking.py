@@ -116,4 +116,4 @@ def test_the_command_holds_or_keeps_feet_as_asked(tmp_path: Path) -> None:
             "build", "mime", "clean", "drift.bvh", "out.bvh", option, "--no-trim", "--no-sheet", cwd=tmp_path
         )
         assert done.returncode == 0, done.stderr
-        assert ("more than a viewer overlooks" in done.stderr) is slides
+        assert ("more than a viewer overlooks; --lock-feet holds them" in done.stderr) is slides

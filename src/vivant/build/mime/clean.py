@@ -70,6 +70,7 @@ class CleaningReport:
     """Frames of a T-pose cut off the start and the end."""
     notes: tuple[str, ...] = ()
     """What the reader mended, in sentences."""
+    feet_held: bool = False
     turned: float = 0.0
     """Degrees by which somebody who faced away was turned to the camera."""
 
@@ -77,12 +78,13 @@ class CleaningReport:
         """The report in sentences."""
         unit = f"{self.stature:.4g} {self.unit}" if self.unit else f"{self.stature:.4g} of an unknown unit"
         motion = self.result
+        hint = "; --lock-feet holds them" if self.sliding.slides and not self.feet_held else ""
         lines = [
             f"{self.source}: {format_count(self.frames, 'frame')} at {self.fps:g} a second; the skeleton is "
             f"{unit} tall, scaled to {STATURE:g} m",
             f"cut {self.cut_start:.2f} s of stillness at the start and {self.cut_end:.2f} s at the end; "
             f"{format_count(len(motion), 'frame')} at {motion.fps:g} a second remain ({motion.seconds:.2f} s)",
-            format_sliding(self.sliding),
+            format_sliding(self.sliding) + hint,
         ]
         if self.ignored:
             names = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
@@ -290,6 +292,7 @@ def clean(
         result=result,
         dropped=retargeted.dropped,
         notes=retargeted.notes,
+        feet_held=retargeted.feet_held,
         turned=turn,
     )
 

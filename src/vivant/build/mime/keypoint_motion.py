@@ -88,7 +88,15 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
             f"{keypoints.source}: the head is below the hips in most frames; turn the video upright first"
         )
     unit = "pixels" if keypoints.flat or keypoints.size else ""
-    return Retargeted(motion, {}, (), STATURE * scale, notes=(*keypoints.notes, *notes), unit=unit)
+    return Retargeted(
+        motion,
+        {},
+        (),
+        STATURE * scale,
+        notes=(*keypoints.notes, *notes),
+        unit=unit,
+        feet_held=hold_feet,
+    )
 
 
 # ── places ───────────────────────────────────────────────────────────────────────────────────────

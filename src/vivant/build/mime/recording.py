@@ -104,7 +104,7 @@ def read_recording(
     if not (hold_feet or (hold_feet is None and not skeleton.placed)):
         return result
     motion, notes = lock_feet(result.motion)
-    return replace(result, motion=motion, notes=(*result.notes, *notes))
+    return replace(result, motion=motion, notes=(*result.notes, *notes), feet_held=True)
 
 
 def _load_skeleton(file: Path, kind: str, animation: str | None, source_fps: float | None) -> Bvh:

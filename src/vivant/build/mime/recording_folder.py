@@ -57,6 +57,18 @@ class FolderOutcome:
         return [_format_refusal(entries) for entries in groups.values()]
 
 
+def choose_target(source: Path, out: Path) -> Path:
+    """The BVH file that one recording becomes: `out`, or a file of the recording's name in the folder `out`."""
+    if not out.is_dir() and out.suffix:
+        if out.suffix.lower() != ".bvh":
+            raise UsageError(f"{out}: the result is BVH, not '{out.suffix}'; name a .bvh file, or a folder")
+        return out
+    target = out / f"{source.name if source.is_dir() else source.stem}.bvh"
+    if target.resolve() == source.resolve():
+        raise UsageError(f"{source}: would be overwritten; choose another folder for the results")
+    return target
+
+
 def clean_folder(
     source: Path,
     out: Path,

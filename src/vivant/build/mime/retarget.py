@@ -62,6 +62,8 @@ class Retargeted:
     """What the reader of the file mended, in sentences."""
     unit: str = ""
     """Of the stature, where it is no unit of length: a picture's."""
+    feet_held: bool = False
+    """Whether standing feet were locked in their places."""
 
 
 def read_bvh(file: Path, name: str = "") -> Motion:

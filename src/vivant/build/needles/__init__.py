@@ -140,8 +140,8 @@ def _choose_pictures(pictures: Path, needed: int, kind: Kind, seed: int) -> list
     files = sorted(p for p in pictures.iterdir() if p.suffix.lower() in _PICTURES)
     if len(files) < needed:
         raise UsageError(
-            f"{pictures} holds {len(files)} pictures; the longest haystack needs {needed}. "
-            "Give more pictures or shorter lengths"
+            f"{pictures} holds {len(files)} picture{'' if len(files) == 1 else 's'}; the longest haystack needs "
+            f"{needed}. Give more pictures or shorter lengths"
         )
     chosen = derive_generator(seed, "hay").sample(files, needed)
     for path in chosen:

@@ -214,7 +214,11 @@ def _finish(
         )
     if not report.videos:
         reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(report.left.items())[:5])
-        first = f"; the first: {' '.join(sorted(report.quarantine)[0])}" if report.quarantine else ""
+        first = (
+            f"; the first: {' '.join(filter(None, sorted(report.quarantine)[0]))}"
+            if report.quarantine
+            else ""
+        )
         raise step.fail(
             f"not one of {report.videos_in:,} records could be used: {reasons or 'there are none'}{first}"
         )
