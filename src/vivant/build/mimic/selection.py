@@ -60,18 +60,18 @@ def select_videos(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Choose the benchmark's videos; `videos.parquet` has every video with its score and why it is in or out."""
-    inputs = ["clean", *optional_inputs(work, STEP)]
+    inputs = ["clean", *optional_inputs(work, STEP, settings)]
     with begin_step(work, STEP, inputs, settings.select, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 2, "counting comments and scoring")
-                _score(connection, work, settings.select)
+                _score(connection, work, settings.select, "topics" in step.record.inputs)
                 progress(1, 2, "choosing")
                 _choose(connection, step, settings.select)
     return step
 
 
-def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings) -> None:
+def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings, with_topics: bool) -> None:
     """The table `scored`: a row a video."""
     clean = work / "clean"
     connection.execute(f"""
@@ -85,7 +85,7 @@ def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings)
                v.tags, v.topics, v.duration,
                coalesce(kept.alone, 0) AS alone, v.views, v.likes,
                coalesce(v.comment_count, kept.all_comments, 0) AS comments
-        FROM {videos_source(work)} v LEFT JOIN kept USING (ref)
+        FROM {videos_source(work, with_topics)} v LEFT JOIN kept USING (ref)
     """)
     # A platform's own rates, and how many views' worth of them each video is given beforehand.
     connection.execute("""
