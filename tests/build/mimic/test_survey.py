@@ -139,6 +139,19 @@ def test_all_stops_before_the_first_step(tmp_path: Path) -> None:
     assert not (tmp_path / "work").exists()
 
 
+@pytest.mark.parametrize("command", [("all", "crawl", "--work", "work"), ("check", "crawl")])
+def test_a_missing_sentence_model_is_said_before_the_first_step(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_crawl(tmp_path / "crawl", [info(n) for n in range(60)])
+    monkeypatch.setenv("VIVANT_MINILM", str(tmp_path / "nothing"))
+    done = vivant("build", "mimic", *command, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "needed for" in done.stdout
+    assert "the step tasks would stop: VIVANT_MINILM is" in done.stderr.splitlines()[-1]
+    assert not (tmp_path / "work").exists()
+
+
 def test_check_says_that_nothing_is_missing(tmp_path: Path) -> None:
     write_crawl(tmp_path / "crawl", [info(n) for n in range(60)])
     done = vivant("build", "mimic", "check", "crawl", cwd=tmp_path)
