@@ -84,6 +84,16 @@ def test_tables_in_a_folder_are_read_or_named(tmp_path: Path) -> None:
     assert step.record.counts[0].into == 2
 
 
+def test_a_value_that_stands_for_none_gives_way_to_the_next_column(tmp_path: Path) -> None:
+    mapping = (
+        "videos:\n  file: clips.jsonl\n  columns:\n    platform: {value: tiktok}\n    id: vid\n    title: name\n"
+        '    likes: {column: [stats.diggCount, likes], absent: ["-1"]}\n'
+    )
+    clips = [{"vid": str(n), "name": "n", "stats": {"diggCount": -n}, "likes": 7} for n in (1, 2)]
+    take(tmp_path, map__yaml=mapping, clips__jsonl="\n".join(map(json.dumps, clips)))
+    assert rows(tmp_path, "videos")[0]["likes"] == 7
+
+
 def test_the_mapping_of_the_docs_reads_its_table(tmp_path: Path) -> None:
     page = Path(__file__).resolve().parents[3] / "docs" / "mimic-pipeline.md"
     block = page.read_text(encoding="utf-8").partition("    videos:\n      file: clips.csv\n")

@@ -166,7 +166,7 @@ def map_fields(columns: Mapping[str, Source | list[Source]], row: Row, where: st
 def _map_value(source: Source, row: Row, where: str) -> Any:
     if isinstance(source, str):
         return get_path(row, source)
-    value = source.value if source.column is None else _get_first(row, source.column)
+    value = source.value if source.column is None else _get_first(row, source.column, source.absent)
     if value is not None and format_id(value) in source.absent:
         value = None
     if source.columns is not None and source.column is None:
@@ -205,14 +205,15 @@ def _split_value(value: Any, separator: str, where: str) -> Any:
     return [piece.strip() for piece in str(value).split(separator) if piece.strip()]
 
 
-def _get_first(row: Any, columns: str | list[str]) -> Any:
+def _get_first(row: Any, columns: str | list[str], absent: list[str]) -> Any:
     if isinstance(columns, str):
         return get_path(row, columns)
     for column in columns:
         value = get_path(row, column)
         # An object holds values but is none: `author` is a name in one dump and an object in the next.
-        if value is not None and value != [] and not isinstance(value, Mapping):
-            return value
+        if value is None or value == [] or isinstance(value, Mapping) or format_id(value) in absent:
+            continue
+        return value
     return None
 
 
