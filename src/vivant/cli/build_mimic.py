@@ -286,6 +286,8 @@ def world(
         print_step(step)
         return
     assert out is not None
+    if out.is_dir() and any(out.iterdir()):
+        raise UsageError(f"world: {out} is not empty; choose another folder")
     from vivant.build.mimic.steps import explain_errors
     from vivant.build.mimic.world.crawl import write_crawl
 
