@@ -128,6 +128,14 @@ def test_a_file_of_many_videos_counts_beside_many_files_of_one(tmp_path: Path) -
     assert "tiktok: none has category, duration, 5 comments" in survey.table().notes
 
 
+def test_hints_follow_the_settings(tmp_path: Path) -> None:
+    crawl = write_crawl(tmp_path / "crawl", [info(n, categories=None) for n in range(60)])
+    notes = survey_sources([crawl], PipelineSettings(tasks=TaskSettings(tasks=("title",)))).table().notes
+    assert "category: category is not in tasks.tasks" in notes
+    assert "topics: topic is not in tasks.tasks" in notes
+    assert not any("leave" in note or "makes them" in note for note in notes)
+
+
 def test_all_stops_before_the_first_step(tmp_path: Path) -> None:
     write_crawl(tmp_path / "crawl", [info(n, comments=3) for n in range(60)])
     done = vivant("build", "mimic", "all", "crawl", "--work", "work", cwd=tmp_path)
