@@ -93,11 +93,13 @@ def everything(
     settings = read_settings(config)
     if sources:
         _report_survey(survey_sources(sources, settings, media=media, work=work))
+        _check_model(work, ray)
         with bar() as progress:
             step = run_ingest(work, sources, settings, progress, media=media, ray=ray, force=force)
         print_step(step)
     if (work / "ingest" / "videos").is_dir():
         _report_survey(survey_ingest(work, settings), brief=bool(sources))
+        _check_model(work, ray)
     with bar() as progress:
         step = run_clean(work, settings, progress, ray=ray, store=store, media=stored_media, force=force)
     print_step(step)
@@ -119,6 +121,17 @@ def _report_survey(survey: CrawlSurvey, brief: bool = False) -> None:
         print_table(survey.table())
     if survey.stops:
         raise UsageError(f"a later step would stop for want of {survey.explain()}")
+
+
+def _check_model(work: Path | None, ray: str = "") -> None:
+    """Stop where the step tasks would for want of MiniLM: not if WORK has vectors, or a cluster computes them."""
+    from vivant.build.mimic.vectors import FOLDER
+    from vivant.metrics.minilm import explain_missing
+
+    if ray or (work is not None and any((work / FOLDER).glob("*.npz"))):
+        return
+    if missing := explain_missing():
+        raise UsageError(f"the step tasks would stop: {missing}")
 
 
 @app.command()
@@ -143,6 +156,7 @@ def check(
         _report_survey(survey_ingest(work, settings))
     else:
         _report_survey(survey_sources(sources or [], settings, media=media))
+    _check_model(work)
     print_message("Nothing that the settings ask for is missing.")
 
 
@@ -272,6 +286,8 @@ def world(
         print_step(step)
         return
     assert out is not None
+    if out.is_dir() and any(out.iterdir()):
+        raise UsageError(f"world: {out} is not empty; choose another folder")
     from vivant.build.mimic.steps import explain_errors
     from vivant.build.mimic.world.crawl import write_crawl
 

@@ -367,3 +367,20 @@ def test_comments_are_found_wherever_blocks_of_a_file_end(
     assert json.loads(rest) == info | {"comments": []}
     assert [json.loads(piece) for piece in raw_json.read_spans(str(path), spans)] == [comments]
     assert not cut
+
+
+def test_a_torn_file_of_comments_counts_under_comments(tmp_path: Path) -> None:
+    whole = json.dumps({"comments": [web_comment(f"c{number}", f"text {number}") for number in range(5)]})
+    step = take(tmp_path, items__json=[web_item()], comments__json=whole[:-30])
+    videos, comments = step.record.counts
+    assert (videos.into, videos.out, videos.why) == (1, 1, {})
+    assert (comments.into, comments.out, comments.why) == (5, 4, {"cut off": 1})
+    ((source, item, reason),) = quarantine(tmp_path)
+    assert (source, item) == ("comments.json", "1 comment")
+    assert reason.endswith("; kept: 4 records before")
+
+
+def test_comments_that_two_files_hold_are_named_by_their_video(tmp_path: Path) -> None:
+    said = {"comments": [web_comment(f"c{number}", f"text {number}") for number in range(3)]}
+    take(tmp_path, items__json=[web_item()], first__json=said, second__json=said)
+    assert quarantine(tmp_path) == [(f"tiktok/{ID}", "3 comments", "the same comment twice")]

@@ -145,6 +145,15 @@ def candidate(number: int, **changes: Any) -> VideoCandidate:
     return VideoCandidate(**{**fields, **changes})
 
 
+def test_where_all_uploaders_are_too_large_a_share_that_does_is_named(tmp_path: Path) -> None:
+    videos = [video(n, uploader=f"u{n % 8}") for n in range(200)]
+    with pytest.raises(StepError, match=r"set select\.giant to ([\d.]+), which gives 20") as caught:
+        run(tmp_path, videos)
+    assert "lower select.target" not in str(caught.value)
+    giant = float(str(caught.value).partition("select.giant to ")[2].partition(",")[0])
+    assert CHOSEN in {row["verdict"] for row in run(tmp_path / "mended", videos, giant=giant).values()}
+
+
 def test_strata_get_their_places_and_small_ones_are_not_swamped() -> None:
     pool = [candidate(n, category="Food" if n < 900 else "Craft") for n in range(1000)]
     chosen, why = choose_videos(pool, SelectSettings(target=100, balance=0.5))

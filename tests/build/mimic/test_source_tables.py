@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from tests.support.crawl_kit import ALONE, quarantine, rows, take, web_comment, web_item
+from vivant.build.mimic.crawl_survey import survey_sources
 from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.ingestion.values import (
     InvalidValueError,
@@ -19,6 +20,7 @@ from vivant.build.mimic.ingestion.values import (
     parse_row,
     parse_time,
 )
+from vivant.core.errors import UsageError
 
 
 def test_a_table_of_comments_whose_cells_are_printed_objects(tmp_path: Path) -> None:
@@ -79,9 +81,58 @@ def test_tables_in_a_folder_are_read_or_named(tmp_path: Path) -> None:
     assert "its columns (who, age) fit no known form" in reasons["people.csv"]
     assert "unpack it" in reasons["dump.zip"]
     assert "clips.csv" not in reasons
-    (note,) = step.record.notes
+    unknown, note = step.record.notes
+    assert "clips.csv, comments: Unknown column 'said'" in unknown
     assert note.startswith("Not read: dump.zip, people.csv. ")
     assert step.record.counts[0].into == 2
+
+
+def test_a_value_that_stands_for_none_gives_way_to_the_next_column(tmp_path: Path) -> None:
+    mapping = (
+        "videos:\n  file: clips.jsonl\n  columns:\n    platform: {value: tiktok}\n    id: vid\n    title: name\n"
+        '    likes: {column: [stats.diggCount, likes], absent: ["-1"]}\n'
+    )
+    clips = [{"vid": str(n), "name": "n", "stats": {"diggCount": -n}, "likes": 7} for n in (1, 2)]
+    take(tmp_path, map__yaml=mapping, clips__jsonl="\n".join(map(json.dumps, clips)))
+    assert rows(tmp_path, "videos")[0]["likes"] == 7
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ("video:\n  file: clips.csv\n", "m.yaml: not read: a mapping has a block `videos`; this has video"),
+        (
+            "videos: clips.csv\n",
+            "m.yaml: not read: `videos` of a mapping is a block with `file` and `columns`",
+        ),
+    ],
+)
+def test_a_wrong_mapping_is_named(tmp_path: Path, mapping: str, said: str) -> None:
+    source, reason = said.split(": ", 1)
+    take(tmp_path, m__yaml=mapping, one__json=web_item())
+    assert (source, "", reason) in quarantine(tmp_path)
+    (tmp_path / "crawl" / "one.json").unlink()
+    with pytest.raises(UsageError) as caught:
+        survey_sources([tmp_path / "crawl"], ALONE)
+    assert str(caught.value).endswith(said)
+
+
+@pytest.mark.parametrize("end", ["jsonl", "json", "csv"])
+def test_a_mapped_column_that_no_record_has_is_said(tmp_path: Path, end: str) -> None:
+    mapping = (
+        f"videos:\n  file: clips.{end}\n  columns:\n    platform: {{value: tiktok}}\n    id: vid\n    title: capt\n"
+        "    description: text\n    likes: {column: [likes, hearts]}\n"
+    )
+    clips = [{"vid": str(n), "cap": "Bowls", "text": None, "hearts": 3} for n in range(3)]
+    written = {
+        "jsonl": "\n".join(map(json.dumps, clips)),
+        "json": json.dumps(clips),
+        "csv": "vid,cap,text,hearts\n0,Bowls,,3\n",
+    }
+    step = take(tmp_path, m__yaml=mapping, **{f"clips__{end}": written[end]})
+    said = "title: Unknown column 'capt'; did you mean 'cap'?"
+    notes = [note for note in step.record.notes if "Unknown column" in note]
+    assert notes == [f"fields without any value: clips.{end}, {said}: 1"]
 
 
 def test_the_mapping_of_the_docs_reads_its_table(tmp_path: Path) -> None:

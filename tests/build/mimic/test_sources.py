@@ -200,6 +200,9 @@ def test_commands_from_world_to_clean(tmp_path: Path) -> None:
         app, ["world", "--out", str(tmp_path / "crawl"), "--videos", "60", "--broken", "0.1"]
     )
     assert made.exit_code == 0, made.output
+    again = runner.invoke(app, ["world", "--out", str(tmp_path / "crawl"), "--videos", "9"])
+    assert again.exit_code == 1
+    assert "is not empty; choose another folder" in str(again.exception)
     work = ["--work", str(tmp_path / "work")]
     taken = runner.invoke(app, ["ingest", str(tmp_path / "crawl"), *work])
     assert taken.exit_code == 0, taken.output

@@ -128,6 +128,14 @@ def test_a_file_of_many_videos_counts_beside_many_files_of_one(tmp_path: Path) -
     assert "tiktok: none has category, duration, 5 comments" in survey.table().notes
 
 
+def test_hints_follow_the_settings(tmp_path: Path) -> None:
+    crawl = write_crawl(tmp_path / "crawl", [info(n, categories=None) for n in range(60)])
+    notes = survey_sources([crawl], PipelineSettings(tasks=TaskSettings(tasks=("title",)))).table().notes
+    assert "category: category is not in tasks.tasks" in notes
+    assert "topics: topic is not in tasks.tasks" in notes
+    assert not any("leave" in note or "makes them" in note for note in notes)
+
+
 def test_all_stops_before_the_first_step(tmp_path: Path) -> None:
     write_crawl(tmp_path / "crawl", [info(n, comments=3) for n in range(60)])
     done = vivant("build", "mimic", "all", "crawl", "--work", "work", cwd=tmp_path)
@@ -136,6 +144,19 @@ def test_all_stops_before_the_first_step(tmp_path: Path) -> None:
         "vivant: a later step would stop for want of 5 comments (0% of"
     )
     assert "needed for" in done.stdout
+    assert not (tmp_path / "work").exists()
+
+
+@pytest.mark.parametrize("command", [("all", "crawl", "--work", "work"), ("check", "crawl")])
+def test_a_missing_sentence_model_is_said_before_the_first_step(
+    command: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_crawl(tmp_path / "crawl", [info(n) for n in range(60)])
+    monkeypatch.setenv("VIVANT_MINILM", str(tmp_path / "nothing"))
+    done = vivant("build", "mimic", *command, cwd=tmp_path)
+    assert done.returncode == 1
+    assert "needed for" in done.stdout
+    assert "the step tasks would stop: VIVANT_MINILM is" in done.stderr.splitlines()[-1]
     assert not (tmp_path / "work").exists()
 
 

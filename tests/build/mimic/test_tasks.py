@@ -155,7 +155,8 @@ def test_a_task_without_material_fails_with_a_line_that_says_what_to_change(tmp_
     videos = [video(n, topics=[]) for n in range(100)]
     with pytest.raises(
         StepError,
-        match=r"^tasks: only 0 of 40 videos can be asked for their topic \(40 no topics\).*tasks\.tasks",
+        match=r"^tasks: only 0 of 40 videos can be asked for their topic \(40 no topics\).*"
+        r"select: {require: \[title, topics\]}.*tasks\.tasks",
     ):
         build(tmp_path, videos, settings(target=40))
 

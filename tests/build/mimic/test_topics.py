@@ -137,6 +137,26 @@ def test_the_steps_after_it_ask_for_the_topics_that_were_made(tmp_path: Path) ->
     assert all(len({option["text"] for option in item["options"]}) == 4 for item in asked)
 
 
+def test_topics_that_no_setting_asks_for_change_nothing(tmp_path: Path) -> None:
+    """What a work folder did before does not change the edition."""
+    videos = [bare(number) for number in range(256)]
+    chosen = settings(tasks=TaskSettings(tasks=("title", "tag")))
+    results = []
+    for folder, earlier in (("fresh", False), ("used", True)):
+        work = tmp_path / folder
+        write_clean(work, videos, [c for v in videos for c in thread(v, 104)])
+        if earlier:
+            make_topics(work, chosen)
+            select_videos(work, settings())
+        record = select_videos(work, chosen).record
+        split_videos(work, chosen)
+        make_tasks(work, chosen, encoder=Words())
+        lines = [(work / "tasks" / name).read_bytes() for name in ("videos.jsonl", "items.jsonl")]
+        results.append((record.inputs, record.fingerprint, lines))
+    assert results[0] == results[1]
+    assert select_videos(work, settings()).record.inputs.keys() == {"clean", "topics"}
+
+
 def test_options_of_topics_that_were_made_are_in_the_video_s_language(tmp_path: Path) -> None:
     """Or whoever hears which language is spoken knows the answer."""
     videos = [bare(number, language="de" if number // 16 % 2 else "en") for number in range(320)]

@@ -120,7 +120,48 @@ def _check_form(block: MappedFile, where: str) -> None:
         ) from None
 
 
-def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
+class ColumnUse:
+    """Which columns rows have, and which of our fields got a value from them."""
+
+    def __init__(self) -> None:
+        self._columns: set[str] = set()
+        self._objects: set[str] = set()
+        self._filled: set[str] = set()
+
+    def map(self, block: MappedFile, row: Row, where: str) -> dict[str, Any]:
+        """Our fields of one row, which is taken note of."""
+        self._columns.update(row)
+        for name, value in row.items():
+            if isinstance(value, Mapping):
+                self._objects.add(name)
+                self._columns.update(f"{name}.{inner}" for inner in value)
+        fields = map_fields(block.columns, row, where)
+        self._filled.update(fields)
+        return fields
+
+    def list_unknown(self, block: MappedFile) -> list[str]:
+        """Fields that got no value because no row has their column, each with the nearest column."""
+        lines = []
+        for field, source in block.columns.items():
+            column = source.column if isinstance(source, MappedColumn) else source
+            names = [column] if isinstance(column, str) else column or []
+            texts = [name for name in names if isinstance(name, str)]
+            if not self._columns or field in self._filled or not texts or any(map(self._has, texts)):
+                continue
+            near = unknown_name_error("column", texts[0], self._columns)
+            lines.append(f"{field}: {near}")
+        return lines
+
+    def _has(self, path: str) -> bool:
+        head, _, rest = path.partition(".")
+        if head not in self._objects or path in self._columns:
+            return path in self._columns or head.removesuffix("[]") in self._columns
+        return f"{head}.{rest.partition('.')[0].removesuffix('[]')}" in self._columns
+
+
+def iter_fields(
+    block: MappedFile, folder: Path, use: ColumnUse
+) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
     """Place and fields of each row as they stand, unchecked; in place of a row that cannot be read, why."""
     file = folder / block.file
     rows: Iterator[tuple[str, Row | DataError]]
@@ -133,7 +174,7 @@ def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str
         rows = iter_rows(block, folder)
     for where, row in rows:
         try:
-            yield where, row if isinstance(row, DataError) else map_fields(block.columns, row, where)
+            yield where, row if isinstance(row, DataError) else use.map(block, row, where)
         except DataError as error:
             yield where, error
 
@@ -166,7 +207,7 @@ def map_fields(columns: Mapping[str, Source | list[Source]], row: Row, where: st
 def _map_value(source: Source, row: Row, where: str) -> Any:
     if isinstance(source, str):
         return get_path(row, source)
-    value = source.value if source.column is None else _get_first(row, source.column)
+    value = source.value if source.column is None else _get_first(row, source.column, source.absent)
     if value is not None and format_id(value) in source.absent:
         value = None
     if source.columns is not None and source.column is None:
@@ -205,14 +246,15 @@ def _split_value(value: Any, separator: str, where: str) -> Any:
     return [piece.strip() for piece in str(value).split(separator) if piece.strip()]
 
 
-def _get_first(row: Any, columns: str | list[str]) -> Any:
+def _get_first(row: Any, columns: str | list[str], absent: list[str]) -> Any:
     if isinstance(columns, str):
         return get_path(row, columns)
     for column in columns:
         value = get_path(row, column)
         # An object holds values but is none: `author` is a name in one dump and an object in the next.
-        if value is not None and value != [] and not isinstance(value, Mapping):
-            return value
+        if value is None or value == [] or isinstance(value, Mapping) or format_id(value) in absent:
+            continue
+        return value
     return None
 
 

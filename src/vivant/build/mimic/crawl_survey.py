@@ -17,6 +17,7 @@ from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion import sample_sources
 from vivant.build.mimic.settings import PipelineSettings
+from vivant.build.mimic.topics import asks_for_topics
 from vivant.core.errors import DataError
 from vivant.core.table import Cell, Table
 from vivant.metrics.intervals import wilson
@@ -237,14 +238,13 @@ def _list_demands(settings: PipelineSettings) -> list[FieldDemand]:
 
     def need(name: str, task: str, remedy: str, also: str = "") -> FieldDemand:
         asked = task in settings.tasks.tasks
-        remedy = (
-            f"{remedy}, or leave {task} out of tasks.tasks" if remedy else f"leave {task} out of tasks.tasks"
-        )
+        out = f"leave {task} out of tasks.tasks" if asked else f"{task} is not in tasks.tasks"
+        remedy = f"{remedy}, or {out}" if remedy and asked else out
         return FieldDemand(name, f"{task}{also}", settings.tasks.least if asked else 0.0, remedy)
 
     fewest, deepest = settings.select.fewest_comments, settings.tasks.ranks[-1]
     topics = need("topics", "topic", "set topics.make, give them in a mapping")
-    if settings.topics.make != "never":
+    if asks_for_topics(settings):
         topics = FieldDemand(
             "topics", "topic", 0.0, "the step topics makes them from titles, tags and descriptions"
         )

@@ -14,6 +14,7 @@ from vivant.build.mimic.audit import describe_guessability, read_report
 from vivant.build.mimic.rank_matching import VARIANT
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import RECORD, read_record
+from vivant.build.mimic.topics import uses_topics
 from vivant.build.templates import render_markdown
 from vivant.core.table import to_markdown
 
@@ -77,7 +78,7 @@ def render_datasheet(
         steps=[
             to_markdown(read_record(work, step).table())
             for step in _STEPS
-            if (work / step / RECORD).is_file()
+            if (work / step / RECORD).is_file() and (step != "topics" or uses_topics(work))
         ],
         weights=selection["weights"],
         top=selection["top"],

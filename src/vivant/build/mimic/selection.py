@@ -60,18 +60,18 @@ def select_videos(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Choose the benchmark's videos; `videos.parquet` has every video with its score and why it is in or out."""
-    inputs = ["clean", *optional_inputs(work, STEP)]
+    inputs = ["clean", *optional_inputs(work, STEP, settings)]
     with begin_step(work, STEP, inputs, settings.select, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 2, "counting comments and scoring")
-                _score(connection, work, settings.select)
+                _score(connection, work, settings.select, "topics" in step.record.inputs)
                 progress(1, 2, "choosing")
                 _choose(connection, step, settings.select)
     return step
 
 
-def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings) -> None:
+def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings, with_topics: bool) -> None:
     """The table `scored`: a row a video."""
     clean = work / "clean"
     connection.execute(f"""
@@ -85,7 +85,7 @@ def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings)
                v.tags, v.topics, v.duration,
                coalesce(kept.alone, 0) AS alone, v.views, v.likes,
                coalesce(v.comment_count, kept.all_comments, 0) AS comments
-        FROM {videos_source(work)} v LEFT JOIN kept USING (ref)
+        FROM {videos_source(work, with_topics)} v LEFT JOIN kept USING (ref)
     """)
     # A platform's own rates, and how many views' worth of them each video is given beforehand.
     connection.execute("""
@@ -132,19 +132,7 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
     total: int = _query(connection, "SELECT count(*) FROM scored")[0][0]
     if not total:
         raise step.fail("there are no clean videos; loosen the settings of the step clean")
-    unknown = "uploader = ''" if settings.uploaders == "known" else "false"
-    connection.execute(f"""
-        CREATE TEMP TABLE judged AS
-        SELECT *, CASE
-            WHEN {unknown} THEN '{_UNKNOWN}'
-            WHEN uploader <> '' AND uploader_share > {settings.giant} THEN '{_GIANT}'
-            WHEN missing <> '' THEN missing
-            WHEN alone < {settings.fewest_comments} THEN '{_FEW}'
-            WHEN score IS NULL THEN 'no views, likes or comments known'
-            WHEN place >= {_share_expression(settings.top)} THEN '{_NOT_TOP}'
-            ELSE '' END AS why
-        FROM scored
-    """)
+    _judge(connection, settings)
     candidates = _read_candidates(connection, settings.top)
     chosen, why = choose_videos(candidates, settings)
     before = dict(_query(connection, "SELECT why, count(*) FROM judged WHERE why <> '' GROUP BY why"))
@@ -173,6 +161,23 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
             f"uploader {uploader} has {share:.1%} of all videos, more than select.giant ({settings.giant:.0%}): "
             "all of them are left to training"
         )
+
+
+def _judge(connection: DuckDBPyConnection, settings: SelectSettings) -> None:
+    """The table `judged`: each video with why it may not be chosen."""
+    unknown = "uploader = ''" if settings.uploaders == "known" else "false"
+    connection.execute(f"""
+        CREATE OR REPLACE TEMP TABLE judged AS
+        SELECT *, CASE
+            WHEN {unknown} THEN '{_UNKNOWN}'
+            WHEN uploader <> '' AND uploader_share > {settings.giant} THEN '{_GIANT}'
+            WHEN missing <> '' THEN missing
+            WHEN alone < {settings.fewest_comments} THEN '{_FEW}'
+            WHEN score IS NULL THEN 'no views, likes or comments known'
+            WHEN place >= {_share_expression(settings.top)} THEN '{_NOT_TOP}'
+            ELSE '' END AS why
+        FROM scored
+    """)
 
 
 def _read_candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> list[VideoCandidate]:
@@ -235,8 +240,31 @@ def _suggest_remedy(
         for start, limit in _LIMITS.items()
         if reason.startswith(start)
     ]
-    loosen = f"loosen the limit that costs most ({limits[0]}), " if limits else ""
-    return f"lower select.target (raising select.top gives {most:,} at most), {loosen}or bring more videos"
+    if not most and "select.giant" in limits and (remedy := _suggest_giant(connection, settings)):
+        return remedy
+    loosen = f"loosen the limit that costs most ({limits[0]})" if limits else ""
+    if not most:  # a lower target is no remedy
+        return f"{loosen} or bring more videos" if loosen else "bring more videos"
+    lower = f"lower select.target (raising select.top gives {most:,} at most)"
+    return f"{lower}, {loosen}, or bring more videos" if loosen else f"{lower}, or bring more videos"
+
+
+def _suggest_giant(connection: DuckDBPyConnection, settings: SelectSettings) -> str:
+    """The smallest of some larger `select.giant` that gives the target, or else the most videos; none if none does."""
+    best = (0, settings.giant)
+    for times in _LARGER:
+        tried = msgspec.structs.replace(settings, giant=min(1.0, round(settings.giant * times, 4)))
+        _judge(connection, tried)
+        count = len(choose_videos(_read_candidates(connection, tried.top), tried)[0])
+        if count > best[0]:
+            best = (count, tried.giant)
+        if count >= settings.target:
+            break
+    count, giant = best
+    if not count:
+        return ""
+    lower = "" if count >= settings.target else f" and lower select.target to {count:,} or raise select.top"
+    return f"set select.giant to {giant:g}, which gives {count:,}{lower}, or bring more videos"
 
 
 def _write(connection: DuckDBPyConnection, step: BuildStep, chosen: list[str], why: dict[str, str]) -> None:

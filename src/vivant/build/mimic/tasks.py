@@ -14,10 +14,19 @@ from vivant.build.mimic.split import BENCH
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.vectors import RayEncoder, TextEncoder, VectorStore
 from vivant.build.mimic.video_records import VideoRecord, read_video_records
+from vivant.build.mimic.video_table import LACKS
 from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "tasks"
+_REQUIRED = {
+    "title": "title",
+    "description": "description",
+    "tag": "tags",
+    "topic": "topics",
+    "category": "category",
+}
+"""Task → what select.require calls its answer."""
 MEDIA = "media.json"
 """Where each video's file is under the media root, by name."""
 
@@ -62,9 +71,13 @@ def _check(step: BuildStep, results: dict[str, TaskItems], videos: int, settings
         if len(task.items) < settings.tasks.least * videos:
             related = settings.tasks.other_category and task.without.get(ALONE)
             wider = "set tasks.other_category: false, " if related else ""
+            lacked = _REQUIRED.get(task.task)
+            if lacked and lacked not in settings.select.require and task.without.get(LACKS[task.task]):
+                require = ", ".join((*settings.select.require, lacked))
+                wider = f"choose only videos that have any (select: {{require: [{require}]}}), {wider}"
             raise step.fail(
                 f"only {len(task.items):,} of {videos:,} videos can be asked for their {task.task} "
-                f"({_list_reasons(task)}); mend that, {wider}leave {task.task} out of tasks.tasks, or lower "
+                f"({_list_reasons(task)}); {wider}leave {task.task} out of tasks.tasks, or lower "
                 f"tasks.least ({settings.tasks.least:g})"
             )
     if not any(task.items for task in results.values()):

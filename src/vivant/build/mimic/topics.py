@@ -2,7 +2,7 @@
 
 `WORK/topics` holds `videos.parquet` (each clean video with its topics), `topics.jsonl` (each topic with its terms and
 examples) and `questions.jsonl`: one question per topic, which people (`vivant study new`) and models (`vivant run`)
-answer alike. The step is optional: the steps after it use the folder if it is there.
+answer alike. The step is optional: the steps after it use the folder if it is there and the settings ask for topics.
 """
 
 from __future__ import annotations
@@ -130,9 +130,15 @@ def keeps_topics(work: Path, settings: PipelineSettings, model: str) -> bool:
     )
 
 
-def optional_inputs(work: Path, name: str) -> list[str]:
-    """`topics` for a step that reads the topics, if they were made; refuses those of other videos."""
-    if not (work / STEP / RECORD).is_file():
+def asks_for_topics(settings: PipelineSettings) -> bool:
+    """Whether any setting uses topics that are made; where none does, those of an earlier build are ignored."""
+    used = "topic" in settings.tasks.tasks or "topics" in settings.select.require
+    return used and settings.topics.make != "never"
+
+
+def optional_inputs(work: Path, name: str, settings: PipelineSettings) -> list[str]:
+    """`topics` for the selection, if they were made and are asked for; refuses those of other videos."""
+    if not asks_for_topics(settings) or not (work / STEP / RECORD).is_file():
         return []
     made_from = read_record(work, STEP).inputs.get("clean")
     if made_from != read_record(work, "clean").fingerprint:
@@ -143,13 +149,18 @@ def optional_inputs(work: Path, name: str) -> list[str]:
     return [STEP]
 
 
-def videos_source(work: Path) -> str:
-    """The clean videos with the topics that were made for them, as a DuckDB table expression.
+def uses_topics(work: Path) -> bool:
+    """Whether the selection took the topics that were made; the steps after it do as it did."""
+    return STEP in read_record(work, "select").inputs
+
+
+def videos_source(work: Path, with_topics: bool) -> str:
+    """The clean videos, `with_topics` with those that were made for them, as a DuckDB table expression.
 
     `made_topic` is the id of a topic that was made, whose name is in the video's language; else empty.
     """
     clean = parquet_source(work / "clean" / "videos")
-    if not (work / STEP / RECORD).is_file():
+    if not with_topics:
         return f"(SELECT *, '' AS made_topic FROM {clean})"
     made = parquet_source(work / STEP / "videos.parquet")
     return (
@@ -170,7 +181,7 @@ def count_topics(work: Path, settings: PipelineSettings) -> tuple[int, int]:
 
 def needs_topics(work: Path, settings: PipelineSettings) -> bool:
     """Whether `all` makes topics: they are asked for, and too few videos came with any."""
-    if "topic" not in settings.tasks.tasks or settings.topics.make == "never":
+    if not asks_for_topics(settings):
         return False
     having, total = count_topics(work, settings)
     return settings.topics.make == "always" or having < settings.tasks.least * total

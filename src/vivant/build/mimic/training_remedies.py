@@ -12,7 +12,7 @@ from msgspec import Struct
 from vivant.build.mimic.selection import CHOSEN
 from vivant.build.mimic.settings import PipelineSettings, SelectSettings
 from vivant.build.mimic.strata import LATER_REASONS, VideoCandidate, choose_videos
-from vivant.build.mimic.topics import videos_source
+from vivant.build.mimic.topics import uses_topics, videos_source
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -96,9 +96,10 @@ def _try_settings(
 def _read_candidates(connection: DuckDBPyConnection, work: Path) -> list[VideoCandidate]:
     """The videos that the selection chose from."""
     later = " OR ".join(f"starts_with(verdict, '{reason}')" for reason in LATER_REASONS)
+    videos = videos_source(work, uses_topics(work))
     rows = connection.execute(
         "SELECT j.ref, j.score, j.uploader, j.dup_group, j.category, j.language, v.duration "
-        f"FROM judged j JOIN {videos_source(work)} v USING (ref) WHERE verdict = '{CHOSEN}' OR {later} ORDER BY ref"
+        f"FROM judged j JOIN {videos} v USING (ref) WHERE verdict = '{CHOSEN}' OR {later} ORDER BY ref"
     ).fetchall()
     return [VideoCandidate.from_row(row) for row in rows]
 

@@ -15,7 +15,7 @@ from vivant.benchmarks.mimic.format import Comment, MimicVideo
 from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.ids_edition import video_url
 from vivant.build.mimic.settings import TaskSettings
-from vivant.build.mimic.topics import videos_source
+from vivant.build.mimic.topics import uses_topics, videos_source
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -87,7 +87,7 @@ def read_video_records(
                              ORDER BY rank) AS listed
             FROM most_liked GROUP BY ref
         )
-        SELECT {_COLUMNS}, {_COMMENTS} FROM {videos_source(work)} SEMI JOIN mine USING (ref)
+        SELECT {_COLUMNS}, {_COMMENTS} FROM {videos_source(work, uses_topics(work))} SEMI JOIN mine USING (ref)
         LEFT JOIN per_video USING (ref) ORDER BY ref
     """)
     while rows := connection.fetchmany(_BATCH):

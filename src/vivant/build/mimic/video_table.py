@@ -108,7 +108,7 @@ class VideoTable:
         for number, line in enumerate(self.lines):
             option = self._make_option(task, number, line, comments)
             if option is None:
-                without[_LACKS[task]] += 1
+                without[LACKS[task]] += 1
             else:
                 owner.append(number)
                 options.append(option)
@@ -194,7 +194,7 @@ class VideoTable:
         return [comment for *_, comment in sorted(candidates)[: self.settings.candidates]]
 
 
-_LACKS = {
+LACKS = {
     "title": "no title",
     "description": "no description",
     "tag": "no tags that say something",
@@ -202,6 +202,7 @@ _LACKS = {
     "category": "no category",
     "comment-match": "no comment in the video's language of a fitting length",
 }
+"""Task → why a video cannot be asked for it."""
 
 
 def normalise_name(text: str) -> str:

@@ -129,7 +129,10 @@ def sample_sources(
     report = writer.close()
     write_missing_tables(folder)
     if not report.videos_in:
-        raise UsageError(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
+        unread = [f"; {source}: {reason}" for source, _, reason in sorted(report.quarantine)[:1]]
+        raise UsageError(
+            f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}{''.join(unread)}"
+        )
 
 
 def _sample_file(task: _Task, file: str, writer: _SampleWriter, most_videos: int) -> None:

@@ -146,7 +146,12 @@ def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport, n
             report.left_comments[reason] = report.left_comments.get(reason, 0) + number
     report.quarantine += [(ref, count_noun(number, "comment"), _ORPHANS) for ref, number in orphans]
     if repeated:
-        report.quarantine.append(("", count_noun(repeated, "comment"), _REPEATED))
+        settled = f"SELECT ref, count(*) AS once FROM {parquet_source(folder / 'comments')} GROUP BY ref"
+        rows = db.execute(
+            f"SELECT ref, read - once FROM (SELECT ref, count(*) AS read FROM ({named}) GROUP BY ref) "
+            f"JOIN ({settled}) USING (ref) WHERE read > once ORDER BY ref"
+        ).fetchall()
+        report.quarantine += [(ref, count_noun(number, "comment"), _REPEATED) for ref, number in rows]
 
 
 def _run(db: DuckDBPyConnection, query: str) -> Iterator[pa.RecordBatch]:

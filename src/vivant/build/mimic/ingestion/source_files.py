@@ -19,6 +19,8 @@ JSON_FILES = (".json", ".jsonl", ".jsonlines", ".ndjson", ".jl")
 MAPPINGS = (".yaml", ".yml")
 _CHATS = (".live_chat.json", ".rechat.json")
 """As yt-dlp names them."""
+_BLOCK = ("file", "columns")
+"""What a block of a mapping has."""
 READ = (*JSON_FILES, *MAPPINGS, *TABLES, *OPENED, *NOT_OPENED)
 
 
@@ -62,8 +64,11 @@ def find_mapping_error(path: str) -> str:
         content = load_yaml(Path(path))
     except DataError as error:
         return str(error)
-    blocks = content.values() if isinstance(content, dict) and not is_mapping(path) else ()
-    if any(isinstance(block, dict) and "columns" in block for block in blocks):
+    if not isinstance(content, dict) or is_mapping(path):
+        return ""
+    if "videos" in content:
+        return "`videos` of a mapping is a block with `file` and `columns`"
+    if any(isinstance(block, dict) and not block.keys().isdisjoint(_BLOCK) for block in content.values()):
         return f"a mapping has a block `videos`; this has {', '.join(map(str, content))}"
     return ""
 

@@ -15,7 +15,14 @@ from typing import Any, BinaryIO
 import msgspec
 
 from vivant.benchmarks.data_files import iter_parquet_rows
-from vivant.benchmarks.mimic.mapping import MappedFile, get_path, iter_fields, map_fields, read_mapping
+from vivant.benchmarks.mimic.mapping import (
+    ColumnUse,
+    MappedFile,
+    get_path,
+    iter_fields,
+    map_fields,
+    read_mapping,
+)
 from vivant.benchmarks.mimic.table_rows import iter_table_rows
 from vivant.build.mimic.ingestion import values
 from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info
@@ -53,14 +60,14 @@ _THEIRS = {
 def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
     """Read the tables that a mapping names into the writer; rows that cannot be used go into its quarantine."""
     mapped = read_mapping(mapping)
-    for location, fields in _iter_mapped(mapped.videos, mapping.parent):
+    for location, fields in _iter_mapped(mapped.videos, mapping.parent, writer):
         if isinstance(fields, DataError):
             writer.leave(location, "", str(fields).removeprefix(f"{location}: "), kind="broken row")
         else:
             _add_video(fields, location, writer, defaults)
     if mapped.comments is None:
         return
-    for number, (location, fields) in enumerate(_iter_mapped(mapped.comments, mapping.parent), 1):
+    for number, (location, fields) in enumerate(_iter_mapped(mapped.comments, mapping.parent, writer), 1):
         if isinstance(fields, DataError):
             reason = str(fields).removeprefix(f"{location}: ")
             writer.leave_comments(location, f"broken row: {reason}", 1, new=True)
@@ -78,21 +85,26 @@ def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults)
         add_raw_comments(video if "/" in video else f"?/{video}", [comment], (), writer)
 
 
-def _iter_mapped(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
+def _iter_mapped(
+    block: MappedFile, folder: Path, writer: RecordWriter
+) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
     """Place and fields of each row; in place of rows that cannot be read, why. A file is read as far as it goes."""
     file = folder / block.file
+    use = ColumnUse()
     try:
         if file.suffix.lower() != ".json":
-            yield from iter_fields(block, folder)
-            return
-        with open_utf8(file, LARGE) as content:
-            yield from _iter_rows(block, file, content)
+            yield from iter_fields(block, folder, use)
+        else:
+            with open_utf8(file, LARGE) as content:
+                yield from _iter_rows(block, file, content, use)
     except (DataError, InvalidValueError, OSError) as error:
         yield str(file), DataError(f"cannot be read further: {error}")
+    for unknown in use.list_unknown(block):
+        writer.note(f"fields without any value: {block.file}, {unknown}")
 
 
 def _iter_rows(
-    block: MappedFile, file: Path, content: BinaryIO
+    block: MappedFile, file: Path, content: BinaryIO, use: ColumnUse
 ) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
     """The rows of a JSON file, the same way."""
     first, *more = split_documents(content)
@@ -114,7 +126,7 @@ def _iter_rows(
             row = load_whole(row)
             if not isinstance(row, Mapping):
                 raise DataError(f"{where}: not an object with fields")
-            yield where, map_fields(block.columns, row, where)
+            yield where, use.map(block, row, where)
         except InvalidValueError as wrong:
             yield where, DataError(f"{where}: {wrong}")
         except DataError as error:

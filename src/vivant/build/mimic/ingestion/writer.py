@@ -154,10 +154,15 @@ class RecordWriter:
         self._left[kind or reason] += 1
         self.report.quarantine.append((source, item, reason))
 
-    def leave_comments(self, ref: str, reason: str, number: int, *, new: bool = False) -> None:
-        """Comments that cannot be used: one line for all of a video. `new`: they have not been counted yet."""
+    def leave_comments(
+        self, ref: str, reason: str, number: int, *, new: bool = False, kind: str = ""
+    ) -> None:
+        """Comments that cannot be used: one line for all of a video. `new`: they have not been counted yet.
+
+        `kind` is the reason in the table of counts.
+        """
         self.report.comments_in += number if new else 0
-        self._left_comments[reason] += number
+        self._left_comments[kind or reason] += number
         self.report.quarantine.append((ref, count_noun(number, "comment"), reason))
 
     def cut_comments(self, source: str, reason: str, kept: int) -> None:

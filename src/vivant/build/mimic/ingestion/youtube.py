@@ -12,8 +12,20 @@ from typing import Any, BinaryIO
 
 from msgspec import Struct
 
-from vivant.build.mimic.ingestion.crawl_forms import CrawlReader, find_form, is_info, list_comment_fields
-from vivant.build.mimic.ingestion.json_pieces import LargeList, load_whole, open_utf8, split_documents
+from vivant.build.mimic.ingestion.crawl_forms import (
+    CrawlReader,
+    find_form,
+    is_info,
+    list_comment_fields,
+    load_forms,
+)
+from vivant.build.mimic.ingestion.json_pieces import (
+    LargeList,
+    count_records,
+    load_whole,
+    open_utf8,
+    split_documents,
+)
 from vivant.build.mimic.ingestion.platform_ids import YOUTUBE_CATEGORIES
 from vivant.build.mimic.ingestion.privacy import remove_names
 from vivant.build.mimic.ingestion.raw_json import (
@@ -63,6 +75,14 @@ def _is_data_api(answer: Any) -> bool:
 def _is_record(node: Any) -> bool:
     """Whether a node is a video or a comment of any form."""
     return isinstance(node, Mapping) and ("snippet" in node or is_info(node) or find_form(node) is not None)
+
+
+def _is_comment(node: Any) -> bool:
+    """Whether a node is a comment of any form."""
+    if isinstance(node, Mapping) and "snippet" in node:
+        return str(node.get("kind", "")).startswith("youtube#comment")
+    form = find_form(node)
+    return form is not None and any(form is known for known in load_forms().comments)
 
 
 class _Document(Struct):
@@ -118,7 +138,10 @@ def _open_documents(file: BinaryIO, source: str, line: int, writer: RecordWriter
                 raise
             else:
                 reason = f"{wrong}; kept: {count_noun(part.records, 'record')} before"
-                writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
+                if count_records(part.document, _is_comment) == part.records:
+                    writer.leave_comments(source, reason, 1, new=True, kind="cut off")
+                else:
+                    writer.leave(source, f"item {part.records + 1}", reason, kind="cut off")
             content = part.document
         yield _Document(content, number)
 
