@@ -174,12 +174,10 @@ def _report_folder(outcome: FolderOutcome, out: Path, sheet: bool) -> None:
     for reason in outcome.refusals():
         print_message(f"refused: {reason}")
     if outcome.others:
-        names = ", ".join(file.name for file in outcome.others[:6]) + (
-            " …" if len(outcome.others) > 6 else ""
-        )
-        print_message(
-            f"passed over, since it holds no motion: {names} ({format_count(len(outcome.others), 'file')})"
-        )
+        count = format_count(len(outcome.others), "file")
+        names = ", ".join(file.name for file in outcome.others[:6])
+        more = " …" if len(outcome.others) > 6 else ""
+        print_message(f"passed over, since it holds no motion: {names}{more} ({count})")
     total = len(outcome.cleaned) + len(outcome.refused)
     hint = "; look at the pictures beside them" if sheet and outcome.cleaned else ""
     print_message(f"{len(outcome.cleaned)} of {format_count(total, 'recording')} written to {out}{hint}")

@@ -388,7 +388,9 @@ def test_nothing_usable_is_an_error_that_names_the_step(tmp_path: Path) -> None:
     with pytest.raises(StepError, match=r"^ingest: no \.info\.json file, API answer or mapping in "):
         ingest(tmp_path / "work", [tmp_path / "bare"], ALONE)
     put(tmp_path / "crawl", "x", b"")
-    with pytest.raises(StepError, match=r"^ingest: not one of 1 records could be used: the file is empty") as e:
+    with pytest.raises(
+        StepError, match=r"^ingest: not one of 1 records could be used: the file is empty"
+    ) as e:
         ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
     assert "the first: " in str(e.value) and "  " not in str(e.value)
     (tmp_path / "film.mp4").write_bytes(b"")
