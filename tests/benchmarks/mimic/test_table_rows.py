@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vivant.benchmarks.mimic.mapping import iter_fields, read_mapping
+from vivant.benchmarks.mimic.mapping import ColumnUse, iter_fields, read_mapping
 from vivant.benchmarks.mimic.table_rows import iter_table_rows
 from vivant.core.errors import DataError, UsageError
 
@@ -62,7 +62,7 @@ def test_a_mapping_states_what_cannot_be_found(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("id~title\n1~Привет, мир\n".encode("cp1251"))
     block = "file: t.csv, encoding: cp1251, separator: '~', columns: {platform: {value: vimeo}, id: id, title: title}"
     (tmp_path / "map.yaml").write_text(f"videos: {{{block}}}\n")
-    ((_, fields),) = iter_fields(read_mapping(tmp_path / "map.yaml").videos, tmp_path)
+    ((_, fields),) = iter_fields(read_mapping(tmp_path / "map.yaml").videos, tmp_path, ColumnUse())
     assert fields == {"platform": "vimeo", "id": "1", "title": "Привет, мир"}
     (tmp_path / "map.yaml").write_text(f"videos: {{{block.replace('cp1251', 'klingon')}}}\n")
     with pytest.raises(UsageError, match=r"map.yaml, videos: no encoding is called 'klingon'"):
