@@ -111,7 +111,7 @@ def test_a_wrong_mapping_is_named(tmp_path: Path, mapping: str, said: str) -> No
     source, reason = said.split(": ", 1)
     take(tmp_path, m__yaml=mapping, one__json=web_item())
     assert (source, "", reason) in quarantine(tmp_path)
-    (tmp_path / "crawl" / "one.json").unlink()
+    (tmp_path / "crawl" / "one.json").write_text('[{"a": 1}]')
     with pytest.raises(UsageError) as caught:
         survey_sources([tmp_path / "crawl"], ALONE)
     assert str(caught.value).endswith(said)

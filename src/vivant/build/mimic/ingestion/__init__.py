@@ -128,8 +128,9 @@ def sample_sources(
         _sample_file(task, file, writer, videos)
     report = writer.close()
     write_missing_tables(folder)
-    if not report.videos_in:
-        unread = [f"; {source}: {reason}" for source, _, reason in sorted(report.quarantine)[:1]]
+    named = [row for row in sorted(report.quarantine) if row[2].startswith(NOT_READ)]
+    if not report.videos_in or (named and not report.videos):
+        unread = [f"; {source}: {reason}" for source, _, reason in named[:1]]
         raise UsageError(
             f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}{''.join(unread)}"
         )
