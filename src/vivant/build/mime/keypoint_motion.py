@@ -76,12 +76,12 @@ def lift_keypoints(keypoints: Keypoints, name: str, *, hold_feet: bool = True) -
         notes.append("the keypoints have no depth: limbs come forward as far as they look shortened")
     turned = _turn(points, keypoints)
     motion = stand(Motion(name, keypoints.fps, np.zeros((len(turned), 3)), local_rotations(turned)))
-    lift, said = _lift(keypoints, scale, motion.root)
+    lift, jump_notes = _lift(keypoints, scale, motion.root)
     motion.root[:, 1] += lift
     if hold_feet:
         motion, held = lock_feet(motion, _DEPTH)
         notes.extend(held)
-    notes.extend(said)
+    notes.extend(jump_notes)
     upright = motion.joints(Skeleton())[0][:, INDEX["Head"], 1] - motion.root[:, 1]
     if float(np.median(upright)) < 0:
         raise DataError(

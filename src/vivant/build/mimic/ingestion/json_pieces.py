@@ -45,12 +45,12 @@ class LargeList:
         self._pieces, self._start, self._end = pieces, start, end
 
     def __iter__(self) -> Iterator[Any]:
-        for gap, place, end in self._pieces.iter_members(self._start, self._end, LIST):
+        for gap, position, end in self._pieces.iter_members(self._start, self._end, LIST):
             yield from (value for _, value in gap.values)
             if gap.broken and self._start not in self._pieces.ends:
                 yield BrokenValue("broken JSON between two elements")
             if end:
-                yield self._pieces.load(place, end)
+                yield self._pieces.load(position, end)
 
     def __bool__(self) -> bool:
         return any(True for _ in self)
@@ -64,13 +64,13 @@ class LargeObject(Mapping[str, Any]):
 
     def _iter_places(self) -> Iterator[tuple[str, Any, int, int]]:
         """Name, and either value or place and end."""
-        for gap, place, end in self._pieces.iter_members(self._start, self._end, OBJECT):
+        for gap, position, end in self._pieces.iter_members(self._start, self._end, OBJECT):
             for field, value in gap.values:
                 yield field, value, 0, 0
             if gap.broken and self._start not in self._pieces.ends:
                 yield "", BrokenValue("broken JSON between two fields"), 0, 0
             if end:
-                yield gap.name, None, place, end
+                yield gap.name, None, position, end
 
     def __iter__(self) -> Iterator[str]:
         return (name for name, *_ in self._iter_places())
@@ -79,9 +79,9 @@ class LargeObject(Mapping[str, Any]):
         return sum(1 for _ in self)
 
     def __getitem__(self, name: str) -> Any:
-        for field, value, place, end in self._iter_places():
+        for field, value, position, end in self._iter_places():
             if field == name:
-                return self._pieces.load(place, end) if end else value
+                return self._pieces.load(position, end) if end else value
         raise KeyError(name)
 
     def items(self) -> ItemsView[str, Any]:
@@ -89,8 +89,8 @@ class LargeObject(Mapping[str, Any]):
 
     def iter_fields(self) -> Iterator[tuple[str, Any]]:
         """Each name with its value, in one pass."""
-        for name, value, place, end in self._iter_places():
-            yield name, self._pieces.load(place, end) if end else value
+        for name, value, position, end in self._iter_places():
+            yield name, self._pieces.load(position, end) if end else value
 
 
 class _Fields(ItemsView[str, Any]):
@@ -217,13 +217,13 @@ def split_documents(file: BinaryIO) -> Iterator[JsonDocument]:
         return
     line, counted = 1, start
     while True:
-        for place, end in zip(spans[::2], spans[1::2], strict=True):
+        for position, end in zip(spans[::2], spans[1::2], strict=True):
             begin = pieces.skip_space(counted, size)
             line += pieces.count_lines(counted, begin)
             counted = begin
-            if begin < place:
+            if begin < position:
                 break  # something else stands between documents
-            yield JsonDocument(pieces, place, end, line)
+            yield JsonDocument(pieces, position, end, line)
             line += pieces.count_lines(begin, end)
             counted = end
         begin = pieces.skip_space(counted, size)
@@ -260,13 +260,13 @@ class _Pieces:
 
     def iter_members(self, start: int, end: int, kind: int) -> Iterator[tuple[Gap, int, int]]:
         """The lists and objects in one that is opened, each with what stands before it; last what stands after all."""
-        place = start + 1
+        position = start + 1
         spans = self._members[start]
         for index in range(0, len(spans), 2):
-            content = self.read(place, spans[index])
+            content = self.read(position, spans[index])
             yield parse_gap(content, kind, first=not index, last=False), spans[index], spans[index + 1]
-            place = spans[index + 1]
-        content = self.read(place, max(place, self.ends.get(start, end - 1)))
+            position = spans[index + 1]
+        content = self.read(position, max(position, self.ends.get(start, end - 1)))
         yield parse_gap(content, kind, first=not spans, last=True), 0, 0
 
     def open(self, start: int, end: int) -> LargeList | LargeObject:
@@ -301,9 +301,9 @@ class _Pieces:
 
     # ── between documents ──
 
-    def is_bracket(self, place: int, kinds: bytes = b"[{") -> bool:
+    def is_bracket(self, position: int, kinds: bytes = b"[{") -> bool:
         """Whether a list or an object begins at a place."""
-        character = self.read(place, place + 1)
+        character = self.read(position, position + 1)
         return bool(character) and character in kinds
 
     def skip_space(self, start: int, end: int) -> int:

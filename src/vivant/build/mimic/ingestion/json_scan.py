@@ -53,10 +53,10 @@ def scan_brackets(file: BinaryIO, start: int, end: int, large: int) -> Scan:
     spans = array("q")
     members: dict[int, array[int]] = {}
 
-    def break_off(place: int) -> Scan:
+    def break_off(position: int) -> Scan:
         for begin, base, last in zip(starts, bases[1:], [*bases[2:], len(spans)], strict=False):
             members[begin] = spans[base:last]
-        return Scan(spans[: bases[1]] if starts else spans, members, place, starts)
+        return Scan(spans[: bases[1]] if starts else spans, members, position, starts)
 
     content, offset = b"", start
     file.seek(start)
@@ -119,19 +119,19 @@ def _parse_broken_gap(text: str, kind: int) -> Gap:
     """As much of it as can be read from its beginning, and the name at its end."""
     names = _LAST_NAME.search(text)
     gap = Gap([], names[1] if names else "", broken=True)
-    place = _BETWEEN.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
+    position = _BETWEEN.match(text).end()  # type: ignore[union-attr]  # it matches nothing, too
     name = ""
-    while place < len(text):
+    while position < len(text):
         try:
             if kind == OBJECT:
-                name, after = _DECODER.raw_decode(text, place)
+                name, after = _DECODER.raw_decode(text, position)
                 colon = _COLON.match(text, after)
                 if not isinstance(name, str) or colon is None:
                     break
-                place = colon.end()
-            value, place = _DECODER.raw_decode(text, place)
+                position = colon.end()
+            value, position = _DECODER.raw_decode(text, position)
         except (ValueError, RecursionError):
             break
         gap.values.append((name, value))
-        place = _BETWEEN.match(text, place).end()  # type: ignore[union-attr]
+        position = _BETWEEN.match(text, position).end()  # type: ignore[union-attr]
     return gap
