@@ -1,43 +1,62 @@
-# Three commands matter: `make demo`, `make test-fast` and `make test`. Each sets up all it needs.
+# Two commands matter: `make demo` and `make test`. Each installs what it needs and nothing else.
 PYTHON ?= $(shell scripts/find-python)
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
-TORCH := $(VENV)/.installed-torch
-VISION := $(VENV)/torchvision
-VIDEO := tests/models/test_native_video.py
+RUN := $(VENV)/.installed-run
+TEST := $(VENV)/.installed-test
 BRIDGES := $(VENV)/bridges
-REAL := tests/bridges/real
 DOCS := $(VENV)/.installed-docs
-# The tests start many processes. Without bytecode on disk each of them would compile the sources anew.
+PACKAGES := vivant vivant-study vivant-build vivant-train
+# The tests start many processes. Without bytecode on disk each of them would compile the sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet
+# Bytecode is compiled when a module is first imported: most modules never are.
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile
+LOCAL := --no-deps --no-build-isolation
+PYTEST := $(BIN)/python -m pytest
+REAL := packages/vivant/tests/bridges/real
+# Video processors need torchvision, which other tests must not see.
+VIDEO := packages/vivant/tests/models/test_native_video.py
+QUICK := -n 2 --dist loadgroup -m "not full" --ignore $(VIDEO)
+NATIVE := PYTHONPATH=$(VENV)/torchvision $(PYTEST) $(VIDEO)
 
-.PHONY: demo test test-fast check docs wheel format reference lock clean
+.PHONY: demo test test-full test-changed test-vivant test-study test-build test-train check docs wheel format reference lock clean
 
-demo: $(STAMP)
+demo: $(RUN)
 	$(BIN)/vivant demo
 
-# Browsers have the machine to themselves: beside other tests, videos stutter and pages are slow.
-test: check $(TORCH) $(BRIDGES)/.installed
+# Checks, then every test that is not marked `full`. This is what CI runs.
+test: check
 	scripts/ensure-programs
-	$(BIN)/python -m pytest -n 2 -m "not browser" --ignore=$(VIDEO) --ignore=$(REAL)
-	$(BIN)/python -m pytest -m browser
-	PYTHONPATH=$(VISION) $(BIN)/python -m pytest $(VIDEO)
-	PYTHONPATH=$(CURDIR)/$(BRIDGES) $(BIN)/python -m pytest $(REAL)
+	$(PYTEST) $(QUICK)
+	$(NATIVE)
 
-# The quick tests alone. Nothing in them needs torch, Chromium or Ray.
-test-fast: $(STAMP)
-	$(BIN)/python -m pytest -n 2 -m "not slow and not browser and not cluster and not torch and not bridges"
+# Everything: slow proofs, other browsers, real harnesses and trainers. Nightly, and before a release.
+test-full: check $(BRIDGES)/.installed
+	scripts/ensure-programs --all
+	$(PYTEST) -n 2 --dist loadgroup --ignore $(REAL) --ignore $(VIDEO)
+	$(NATIVE)
+	PYTHONPATH=$(CURDIR)/$(BRIDGES) $(PYTEST) $(REAL)
 
-check: $(STAMP)
+# One package: make test-vivant, test-study, test-build, test-train.
+test-vivant: PACKAGE := vivant
+test-study test-build test-train: PACKAGE = $(@:test-%=vivant-%)
+test-vivant test-study test-build test-train: $(TEST)
+	$(PYTEST) $(QUICK) packages/$(PACKAGE)/tests
+
+# The tests near a change since the last commit, by the import graph. SINCE=main compares with a branch.
+SINCE ?= HEAD
+test-changed: $(TEST)
+	$(BIN)/python tools/changed_tests.py --near $(SINCE) | xargs --no-run-if-empty $(PYTEST) $(QUICK)
+
+check: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/budget.py
 
-format: $(STAMP)
+format: $(TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -45,42 +64,47 @@ format: $(STAMP)
 docs: $(DOCS)
 	$(BIN)/python tools/build_site.py --strict
 
-# What users install: dist/vivant-VERSION-py3-none-any.whl.
-wheel: $(STAMP)
-	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir dist .
+# What users install: four wheels in dist/.
+wheel: $(RUN)
+	rm -rf dist
+	$(BIN)/python -m pip wheel --disable-pip-version-check --quiet $(LOCAL) --wheel-dir dist $(PACKAGES:%=./packages/%)
 
 # What is derived from the declarations of options: evaluate's signature, docs/reference/options.md.
-reference: $(STAMP)
+reference: $(TEST)
 	$(BIN)/python tools/option_reference.py
 
 lock:
 	scripts/lock
 
 clean:
-	rm -rf $(VENV) build dist site .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) dist site .mypy_cache .ruff_cache .pytest_cache
 
-# The lock holds every package with its version and the hashes of its files, so nothing is resolved here.
-$(STAMP): requirements.lock pyproject.toml
+# A lock holds every package with its version and the hashes of its files, so nothing is resolved here.
+$(RUN): locks/run.lock packages/vivant/pyproject.toml
 	scripts/make-venv $(PYTHON) $(VENV)
-	$(PIP) --no-deps --require-hashes -r requirements.lock
-	$(PIP) --no-deps --editable .
+	$(PIP) --no-deps --require-hashes -r locks/run.lock
+	$(PIP) $(LOCAL) --editable packages/vivant
 	@touch $@
 
 # torchvision lies apart: its compiled half fits only the torch that it was built for, and whoever imports transformers
-# beside one that does not fit fails. Video processors need its Python half, and so do their tests.
+# beside one that does not fit fails. Video processors need its Python half; their tests put it on the path.
 # pip takes no constraints with hashes for packages without, so these are the lock's versions alone.
-$(TORCH): requirements-torch.lock $(STAMP)
-	sed -e '/--hash/d' -e 's/ *\\$$//' requirements.lock > $(VENV)/versions.txt
-	$(PIP) --constraint $(VENV)/versions.txt -r requirements-torch.lock
-	$(PIP) --no-deps --upgrade --target $(VISION) torchvision==0.28.0 num2words==0.5.14 docopt==0.6.2
+$(TEST): locks/test.lock locks/torch.lock $(RUN) $(PACKAGES:%=packages/%/pyproject.toml)
+	$(PIP) --no-deps --require-hashes -r locks/test.lock
+	sed -e '/--hash/d' -e 's/ *\\$$//' locks/test.lock > $(VENV)/versions.txt
+	$(PIP) --constraint $(VENV)/versions.txt -r locks/torch.lock
+	$(PIP) --no-deps --upgrade --target $(VENV)/torchvision torchvision==0.28.0 num2words==0.5.14 docopt==0.6.2
+	$(PIP) $(LOCAL) $(PACKAGES:%=--editable packages/%)
+	# ppi-python installs a top-level package `tests`, which would hide ours.
+	rm -rf $(VENV)/lib/python*/site-packages/tests
 	@touch $@
 
 # Other harnesses and trackers lie apart too: they need older versions of packages that are in the lock.
-$(BRIDGES)/.installed: requirements-bridges.lock $(TORCH)
+$(BRIDGES)/.installed: locks/bridges.lock $(TEST)
 	rm -rf $(BRIDGES)
-	$(PIP) --no-deps --require-hashes --target $(BRIDGES) -r requirements-bridges.lock
+	$(PIP) --no-deps --require-hashes --target $(BRIDGES) -r locks/bridges.lock
 	@touch $@
 
-$(DOCS): requirements-docs.lock $(STAMP)
-	$(PIP) --no-deps --require-hashes -r requirements-docs.lock
+$(DOCS): locks/docs.lock $(TEST)
+	$(PIP) --no-deps --require-hashes -r locks/docs.lock
 	@touch $@

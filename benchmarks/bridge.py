@@ -29,6 +29,7 @@ LIMIT = 2.0
 def write_data(folder: Path, count: int) -> None:
     """AI2D's layout with noise for pictures (about 23 kB each), and the same questions for the native run."""
     import datasets
+
     from tests.support.lmms_kit import draw, encode
 
     rows: list[dict[str, Any]] = [

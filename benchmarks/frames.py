@@ -32,10 +32,9 @@ import msgspec
 import numpy as np
 import simplejpeg
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packages" / "vivant"))
 
 from tests.support.media_kit import Pixels, cut_copy, job, make_video, number_of, numbered, uneven
-
 from vivant.core.types import Clip, FramePolicy, Image, Video
 from vivant.media import MediaLoader, probe
 

@@ -14,8 +14,8 @@ from resource import RUSAGE_CHILDREN, getrusage
 
 import msgspec
 import numpy as np
-from tests.support.runs_kit import answer, make_run, quiz
 
+from tests.support.runs_kit import answer, make_run, quiz
 from vivant.analysis.items.findings import analyse_items
 from vivant.analysis.items.responses import read_responses
 from vivant.core.types import Text

@@ -25,18 +25,18 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.build.mime import ACTIONS, draw_background, make_character, perform
-from vivant.build.mime.clean import cut
-from vivant.build.mime.edition import Edition
-from vivant.build.mime.jobs import plan_jobs, run_jobs
-from vivant.build.mime.local_executor import LocalRenderExecutor
-from vivant.build.mime.plan import Staging
-from vivant.build.mime.plan_file import OwnAction, Specification
-from vivant.build.mime.rasterizer import Picture
-from vivant.build.mime.renderers import Performance, find_renderer
-from vivant.build.mime.rendering import fit_length
-from vivant.build.mime.video import encode, frame_motion, render_frames
 from vivant.core.errors import VivantError
+from vivant_build.mime import ACTIONS, draw_background, make_character, perform
+from vivant_build.mime.clean import cut
+from vivant_build.mime.edition import Edition
+from vivant_build.mime.jobs import plan_jobs, run_jobs
+from vivant_build.mime.local_executor import LocalRenderExecutor
+from vivant_build.mime.plan import Staging
+from vivant_build.mime.plan_file import OwnAction, Specification
+from vivant_build.mime.rasterizer import Picture
+from vivant_build.mime.renderers import Performance, find_renderer
+from vivant_build.mime.rendering import fit_length
+from vivant_build.mime.video import encode, frame_motion, render_frames
 
 FASTEST, SLOWER, GROWTH = 60.0, 1.3, 1.1
 SIZE = (640, 480)

@@ -29,10 +29,10 @@ from typing import Any
 
 import orjson
 
-from vivant.build.mimic.ingestion import ingest
-from vivant.build.mimic.settings import PipelineSettings
-from vivant.build.mimic.world import WorldPlan
-from vivant.build.mimic.world.crawl import write_crawl
+from vivant_build.mimic.ingestion import ingest
+from vivant_build.mimic.settings import PipelineSettings
+from vivant_build.mimic.world import WorldPlan
+from vivant_build.mimic.world.crawl import write_crawl
 
 FILES, COMMENTS, ROUNDS = 2000, 50, 5
 RATIO_LIMIT, MEMORY_LIMIT = 2.5, 560.0

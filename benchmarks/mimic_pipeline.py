@@ -37,13 +37,13 @@ CORES = 2
 
 def run_step(work: Path, name: str, videos: int) -> None:
     """One step with the settings of a benchmark of 4,000 of 150,000."""
-    from vivant.build.mimic.audit import audit
-    from vivant.build.mimic.cleaning import clean
-    from vivant.build.mimic.comment_pool import make_comment_pool
-    from vivant.build.mimic.selection import select_videos
-    from vivant.build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings
-    from vivant.build.mimic.split import split_videos
-    from vivant.build.mimic.tasks import make_tasks
+    from vivant_build.mimic.audit import audit
+    from vivant_build.mimic.cleaning import clean
+    from vivant_build.mimic.comment_pool import make_comment_pool
+    from vivant_build.mimic.selection import select_videos
+    from vivant_build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings
+    from vivant_build.mimic.split import split_videos
+    from vivant_build.mimic.tasks import make_tasks
 
     target = round(videos * TARGET_SHARE)
     settings = PipelineSettings(
@@ -154,7 +154,7 @@ def _resident(pid: int) -> float:
 
 def measure(folder: Path, videos: int) -> dict[str, float]:
     """All steps at one size; prints a line each and returns the sums."""
-    from vivant.build.mimic.world import WorldPlan, make_world
+    from vivant_build.mimic.world import WorldPlan, make_world
 
     work = folder / f"world-{videos}"
     make_world(work, WorldPlan(videos=videos, comments=videos * PER_VIDEO))

@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 from tests.support.runs_kit import quiz, run_of
-
 from vivant.runs.log import read_log
 
 LIMIT = 5.0

@@ -14,7 +14,6 @@ import time
 from pathlib import Path
 
 from tests.support.view_kit import write_large
-
 from vivant.reporting.html import write_report
 from vivant.runs.run import load_run
 

@@ -35,12 +35,12 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
+
 from tests.support.study_kit import tiny_study
 from tests.support.study_process import StudyProcess
-
-from vivant.study.loading import LoadedStudy
-from vivant.study.store import open_store
-from vivant.study.store.people import invite, make_annotator_name
+from vivant_study.loading import LoadedStudy
+from vivant_study.store import open_store
+from vivant_study.store.people import invite, make_annotator_name
 
 LIMIT, LIMIT_BUSY = 0.030, 0.150
 MOST_CPU = 2.5

@@ -20,12 +20,12 @@ from pathlib import Path
 from statistics import median
 
 import aiohttp
+
 from tests.support.study_kit import tiny_study
 from tests.support.study_process import StudyProcess
-
-from vivant.study.store import open_store
-from vivant.study.store.assign import assign_items
-from vivant.study.store.people import find_by_token, invite
+from vivant_study.store import open_store
+from vivant_study.store.assign import assign_items
+from vivant_study.store.people import find_by_token, invite
 
 LIMIT_PLACES, LIMIT_CONSENT = 0.005, 1.0
 PER_PERSON, PER_ITEM = 20, 3

@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from tests.support.runs_kit import quiz, run_of
 
+from tests.support.runs_kit import quiz, run_of
 from vivant.metrics.item_response import predict
 from vivant.runs.subset import read_subset
 

@@ -29,12 +29,12 @@ def checkpoint(folder: Path) -> Path:
     """A `tiny` from chance, with a tokenizer for the bundled questions."""
     import torch
 
-    from vivant.train.checkpoints import save_model
-    from vivant.train.components import fill_vocabulary, train_example_tokenizer
-    from vivant.train.data.sources import TrainingSource, load_examples
-    from vivant.train.model.config import MimicChatConfig
-    from vivant.train.model.modeling import MimicChat
-    from vivant.train.settings import make_recipe
+    from vivant_train.checkpoints import save_model
+    from vivant_train.components import fill_vocabulary, train_example_tokenizer
+    from vivant_train.data.sources import TrainingSource, load_examples
+    from vivant_train.model.config import MimicChatConfig
+    from vivant_train.model.modeling import MimicChat
+    from vivant_train.settings import make_recipe
 
     torch.manual_seed(0)
     examples = load_examples([TrainingSource(benchmark="mimic", data="mini")], Path()).examples
@@ -52,7 +52,7 @@ def requests(tokens: int) -> list[Any]:
     from vivant.core.paths import cache_root
     from vivant.core.types import Clip, Decoding, FramePolicy, Job, Message, Request, Text, Turn
     from vivant.media import MediaLoader
-    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
+    from vivant_train.data.sources import TrainingSource, load_examples, phrase_example
 
     examples = load_examples([TrainingSource(benchmark="mimic/thinking", data="mini")], Path()).examples
     firsts = {example.video: example for example in examples}
@@ -86,9 +86,9 @@ def main() -> None:
     """Print seconds an answer for both and their ratio; exit with 1 where one is below the limit."""
     import torch
 
-    from vivant.train.onnx_engine import OnnxMimicChatEngine as Ours
-    from vivant.train.onnx_export import export_onnx
-    from vivant.train.torch_backend import TorchMimicChatEngine as Peer
+    from vivant.models.onnx_engine import OnnxMimicChatEngine as Ours
+    from vivant_train.onnx_export import export_onnx
+    from vivant_train.torch_backend import TorchMimicChatEngine as Peer
 
     torch.set_num_threads(1)
     worst = float("inf")

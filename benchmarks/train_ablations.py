@@ -6,7 +6,7 @@ its backbones frozen: with low-rank updates of the language model's attention, w
 
     python -m benchmarks.train_ablations LESSONS OUT [variant …]
 
-LESSONS is the folder that `vivant train tiny` fills. Variants that OUT has already are not trained again.
+LESSONS is the folder that `tools/tiny` fills. Variants that OUT has already are not trained again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def folder(out: Path, name: str) -> Path:
 
 def recipe(name: str, lessons: Path, out: Path) -> Any:
     """The training of a variant."""
-    from vivant.train.settings import make_recipe
+    from vivant_train.settings import make_recipe
 
     train = {"learning_rate": 1e-3, "batch_tokens": 1536, "row_tokens": 192, "per_video": 2, "threads": 1}
     train["answers_alike"] = True
@@ -64,8 +64,8 @@ def trained(out: Path, name: str) -> Path:
 
 def train_one(name: str, lessons: Path, out: Path) -> None:
     """Train a variant, going on where it was stopped."""
-    from vivant.train.checkpoints import list_checkpoints
-    from vivant.train.trainer import train
+    from vivant_train.checkpoints import list_checkpoints
+    from vivant_train.trainer import train
 
     variant = recipe(name, lessons, out)
     logging.basicConfig(level=logging.INFO, format="%(message)s")

@@ -35,8 +35,8 @@ OTHER_WORDS = {"left": "west", "right": "east", "up": "north", "down": "south"}
 
 def train_variant(name: str, out: Path) -> Path:
     """Train a variant unless it is there; the finished model."""
-    from vivant.train.settings import make_recipe
-    from vivant.train.trainer import train
+    from vivant_train.settings import make_recipe
+    from vivant_train.trainer import train
 
     folder = out / name.replace(" ", "-").lower()
     model = (folder / "last").resolve()

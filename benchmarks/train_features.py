@@ -21,8 +21,8 @@ def make_model() -> Any:
     """A ViT of the base size on 64 patches, frozen; everything above it learns."""
     import msgspec
 
-    from vivant.train.model.config import MimicChatConfig, ModelSettings
-    from vivant.train.model.modeling import MimicChat
+    from vivant_train.model.config import MimicChatConfig, ModelSettings
+    from vivant_train.model.modeling import MimicChat
 
     content = {
         "vision": {
@@ -61,7 +61,7 @@ def main() -> None:
     """Print the ratio; exit with 1 below the limit."""
     import torch
 
-    from vivant.train.model.features import extract_features
+    from vivant_train.model.features import extract_features
 
     torch.set_num_threads(1)
     model = make_model().train()

@@ -20,8 +20,8 @@ LIMIT = 0.05
 
 def main() -> None:
     """Print the share; exit with 1 where it is above the limit."""
-    from vivant.train.settings import make_recipe
-    from vivant.train.trainer import train
+    from vivant_train.settings import make_recipe
+    from vivant_train.trainer import train
 
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     with tempfile.TemporaryDirectory() as folder:

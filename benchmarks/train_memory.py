@@ -61,10 +61,10 @@ def measure(case: str) -> tuple[float, float]:
 
     import torch
 
-    from vivant.train.memory import predict_memory
-    from vivant.train.model.config import MimicChatConfig
-    from vivant.train.model.modeling import MimicChat
-    from vivant.train.settings import make_recipe
+    from vivant_train.memory import predict_memory
+    from vivant_train.model.config import MimicChatConfig
+    from vivant_train.model.modeling import MimicChat
+    from vivant_train.settings import make_recipe
 
     torch.set_num_threads(1)
     checkpointing, rows = CASES[case]

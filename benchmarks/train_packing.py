@@ -25,13 +25,13 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
     import torch
 
     from vivant.core.randomness import shuffled_indices
-    from vivant.train.components import fill_vocabulary, train_example_tokenizer
-    from vivant.train.data.packing import collate, pack_rows
-    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
-    from vivant.train.model.config import MimicChatConfig
-    from vivant.train.model.modeling import MimicChat
-    from vivant.train.model.processing import ModelInput, Processor
-    from vivant.train.settings import make_recipe
+    from vivant_train.components import fill_vocabulary, train_example_tokenizer
+    from vivant_train.data.packing import collate, pack_rows
+    from vivant_train.data.sources import TrainingSource, load_examples, phrase_example
+    from vivant_train.model.config import MimicChatConfig
+    from vivant_train.model.modeling import MimicChat
+    from vivant_train.model.processing import ModelInput, Processor
+    from vivant_train.settings import make_recipe
 
     torch.set_num_threads(1)
     torch.manual_seed(0)

@@ -48,8 +48,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         world = write_folder(Path(folder) / "world", count)
         os.environ["VIVANT_CACHE"] = str(Path(folder) / "cache")
-        from vivant.train.settings import make_recipe
-        from vivant.train.trainer import train
+        from vivant_train.settings import make_recipe
+        from vivant_train.trainer import train
 
         content = recipe(world, train={"steps": 1})
         content["data"]["sources"] = [{"benchmark": "mimic/topic", "data": str(world)}]

@@ -22,9 +22,9 @@ def measure(frames: int, learning: bool) -> float:
     """Megabytes at the peak of one pass."""
     import torch
 
-    from vivant.train.model.config import TemporalSettings, VisionSettings
-    from vivant.train.model.temporal import TemporalBranch
-    from vivant.train.model.vision_encoder import VisionEncoder
+    from vivant_train.model.config import TemporalSettings, VisionSettings
+    from vivant_train.model.temporal import TemporalBranch
+    from vivant_train.model.vision_encoder import VisionEncoder
 
     torch.set_num_threads(1)
     vision = VisionSettings(

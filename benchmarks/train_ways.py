@@ -67,7 +67,7 @@ def run_two(content: dict[str, Any]) -> None:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
     shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "WORLD_SIZE": "2", "OMP_NUM_THREADS": "1"}
-    code = "import json, sys; from vivant.train.settings import make_recipe; from vivant.train.trainer import train; "
+    code = "import json, sys; from vivant_train.settings import make_recipe; from vivant_train.trainer import train; "
     code += "train(make_recipe(json.loads(sys.argv[1])))"
     processes = [
         subprocess.Popen(

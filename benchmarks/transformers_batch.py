@@ -68,7 +68,7 @@ async def measure(place: Path, count: int) -> dict[int, float]:
 
 def main() -> None:
     """Print both rates and their ratio; exit with 1 where it is below the limit."""
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "packages" / "vivant"))
     from tests.support.tiny_models import build
 
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 64

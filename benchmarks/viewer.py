@@ -22,7 +22,6 @@ import urllib.request
 from pathlib import Path
 
 from tests.support.view_kit import write_large
-
 from vivant.runs.log import read_log
 
 LIST_LIMIT = 0.100

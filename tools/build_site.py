@@ -49,6 +49,7 @@ _API = {
         ("Sample", "Message", "Option", "Request", "Reply", "Record", "Score", "FramePolicy", "Decoding"),
     ),
     "Tables": ("vivant.core.table", ("Table", "Row", "render")),
+    "Hooks": ("vivant.hooks", ("Command", "ReportSection", "People", "list_hooks", "load_hook")),
 }
 
 
@@ -88,9 +89,11 @@ def list_pages(folder: Path) -> list[str]:
 
 
 def write_command_reference() -> str:
-    """Every command with its arguments and options, from the declarations that the command line itself uses."""
-    from vivant.cli.main import COMMANDS, LazyGroup
+    """Every command of the four packages, from the declarations that the command line itself uses."""
+    from vivant import hooks
+    from vivant.cli.main import COMMANDS, PANELS, LazyGroup
 
+    commands = COMMANDS | {name: hooks.load_hook(hooks.COMMANDS, name) for name in hooks.PRODUCTS}
     group = LazyGroup(name="vivant")
     context = typer.Context(group)
     lines = [
@@ -99,9 +102,9 @@ def write_command_reference() -> str:
         "Made from the code when the site is built. `vivant COMMAND --help` shows the same in the terminal.",
         "",
     ]
-    for panel in dict.fromkeys(entry.panel for entry in COMMANDS.values()):
+    for panel in PANELS:
         lines += [f"## {panel}", ""]
-        for name, entry in COMMANDS.items():
+        for name, entry in commands.items():
             if entry.panel == panel:
                 for words, command in _walk(group.get_command(context, name), ("vivant", name)):
                     lines += _describe_command(words, command, entry.help)
@@ -212,7 +215,9 @@ def prepare(source: Path, target: Path) -> Path:
         "site_dir": str(source / "site"),
         "nav": [{section: files} for section, files in navigation.items() if files],
     }
-    config["plugins"][1]["mkdocstrings"]["handlers"]["python"]["paths"] = [str(source / "src")]
+    config["plugins"][1]["mkdocstrings"]["handlers"]["python"]["paths"] = [
+        str(path) for path in sorted(source.glob("packages/*/src"))
+    ]
     file = target / "mkdocs.yml"
     file.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
     return file

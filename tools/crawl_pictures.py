@@ -3,7 +3,7 @@
 FOLDER/crawl gets `videos.jsonl`, `comments.json` and a drawn `ID.mp4` for each video, as a script around TikTokApi
 leaves them; FOLDER/w is then built from it by the pipeline's own steps. What FOLDER already holds is used as it is.
 
-    PYTHONPATH=src python tools/crawl_pictures.py FOLDER
+    python tools/crawl_pictures.py FOLDER
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from pathlib import Path
 from textwrap import shorten
 
 from vivant.benchmarks.mimic.format import iter_items
-from vivant.build.mime.video import draw_contact_sheet
-from vivant.build.mimic.audit import audit
-from vivant.build.mimic.cleaning import clean
-from vivant.build.mimic.ingestion import ingest
-from vivant.build.mimic.selection import select_videos
-from vivant.build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings, TaskSettings
-from vivant.build.mimic.split import split_videos
-from vivant.build.mimic.tasks import make_tasks
-from vivant.build.mimic.topics import make_topics
-from vivant.build.mimic.world import WorldPlan
-from vivant.build.mimic.world.web_items import write_web_crawl
+from vivant_build.mime.video import draw_contact_sheet
+from vivant_build.mimic.audit import audit
+from vivant_build.mimic.cleaning import clean
+from vivant_build.mimic.ingestion import ingest
+from vivant_build.mimic.selection import select_videos
+from vivant_build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings, TaskSettings
+from vivant_build.mimic.split import split_videos
+from vivant_build.mimic.tasks import make_tasks
+from vivant_build.mimic.topics import make_topics
+from vivant_build.mimic.world import WorldPlan
+from vivant_build.mimic.world.web_items import write_web_crawl
 
 PICTURES = Path(__file__).resolve().parents[1] / "docs" / "images"
 PLAN = WorldPlan(videos=1000, comments=50_000, seed=0)

@@ -27,8 +27,9 @@ from vivant.judging.options import JudgeOptions
 from vivant.models import request_limits
 
 ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "vivant" / "engine" / "evaluation.py"
-ARGUMENTS = ROOT / "src" / "vivant" / "engine" / "run_arguments.py"
+KERNEL = ROOT / "packages" / "vivant" / "src" / "vivant"
+SOURCE = KERNEL / "engine" / "evaluation.py"
+ARGUMENTS = KERNEL / "engine" / "run_arguments.py"
 PAGE = ROOT / "docs" / "reference" / "options.md"
 _POSITIONAL = ("selectors", "model")
 _ALIASES = {
@@ -155,7 +156,7 @@ def format_page() -> str:
         "# Options of a run",
         "",
         "Every option of `vivant run`, `vivant plan` and `vivant sweep`, and every argument of `vivant.evaluate`.",
-        "Written by `make reference` from the declarations in `src/vivant/engine/options.py`; do not edit.",
+        "Written by `make reference` from `packages/vivant/src/vivant/engine/options.py`; do not edit.",
         "",
         "*Part of the run* says whether the option decides what is asked. Two runs that differ in such an option have",
         "different fingerprints and directories; the others can change when a run is resumed. `vivant run --help`",

@@ -3,7 +3,7 @@
 Runs that FOLDER already holds are used as they are; new ones do without the cache, which keeps no
 frames. Needs Chromium.
 
-    PYTHONPATH=src:. python tools/page_pictures.py FOLDER
+    PYTHONPATH=packages/vivant python tools/page_pictures.py FOLDER
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import sys
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
-from tests.support.browser_kit import open_browser, run_viewer
 
+from tests.support.browser_kit import open_browser, run_viewer
 from vivant.core.types import Control
 from vivant.engine.evaluation import evaluate
 from vivant.reporting.html import write_report

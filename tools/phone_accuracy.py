@@ -4,7 +4,7 @@ Four actions are rendered from the front and from 45°, and MediaPipe watches th
 ESTIMATOR is). What `vivant build mime clean` makes of its landmarks is compared with the motion itself: elbows, hands,
 knees and feet around the hips, after one turn a video about the vertical, since an estimator does not know the stage.
 
-    PYTHONPATH=src python tools/phone_accuracy.py ESTIMATOR
+    python tools/phone_accuracy.py ESTIMATOR
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 
 from phone_picture import FPS, SIZE, WATCH
-from vivant.build.mime import ACTIONS, Motion, perform, render_video
-from vivant.build.mime.clean import clean_file
-from vivant.build.mime.rotation import Array
-from vivant.build.mime.skeleton import INDEX, Skeleton
+from vivant_build.mime import ACTIONS, Motion, perform, render_video
+from vivant_build.mime.clean import clean_file
+from vivant_build.mime.rotation import Array
+from vivant_build.mime.skeleton import INDEX, Skeleton
 
 FILMED = ("Boxing001", "JumpingJacks01", "GolfSwing001", "Sweeping01")
 ANGLES = (0.0, 45.0)

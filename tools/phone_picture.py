@@ -4,7 +4,7 @@ The videos are rendered, since no person's may be shown; a phone's would go the 
 its own, so ESTIMATOR is the Python of another environment, in which `pip install mediapipe==0.10.21` was run: that
 version brings its weights.
 
-    PYTHONPATH=src python tools/phone_picture.py ESTIMATOR docs/images/mime-phone.jpg
+    python tools/phone_picture.py ESTIMATOR docs/images/mime-phone.jpg
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw
 
-from vivant.build.mime import ACTIONS, perform, render_video
-from vivant.build.mime.clean import clean_file
-from vivant.build.mime.rasterizer import Picture
-from vivant.build.mime.video import read_frames, strip
+from vivant_build.mime import ACTIONS, perform, render_video
+from vivant_build.mime.clean import clean_file
+from vivant_build.mime.rasterizer import Picture
+from vivant_build.mime.video import read_frames, strip
 
 SHOWN = (("JumpingJacks01", "worker", "gym", 0.0), ("GolfSwing001", "elder", "golf_course", 20.0))
 """Action, body, background and angle of each video."""

@@ -10,17 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from vivant import hooks
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((*(ROOT / "docs").rglob("*.md"), ROOT / "README.md"))
-# Groups of entry points are no modules.
-_DOTTED = re.compile(r"(?<![\w./-])(?<!entry-points\.\")vivant(?:\.[A-Za-z_]\w*)+")
-_IMPORT = re.compile(r"from (vivant[\w.]*) import (?:\(([^)]*)\)|([^\n]*))")
-_PATH = re.compile(r"(?<![\w./-])(?:src|tests|tools|benchmarks)/[\w./*-]*[\w/*]")
+SOURCES = sorted((ROOT / "packages").glob("*/src"))
+HOOKS = {value for name, value in vars(hooks).items() if name.isupper() and isinstance(value, str)}
+"""Groups of entry points, which are not modules."""
+_OURS = "vivant(?:_study|_build|_train)?"
+_DOTTED = re.compile(rf"(?<![\w./-]){_OURS}(?:\.[A-Za-z_]\w*)+")
+_IMPORT = re.compile(rf"from ({_OURS}[\w.]*) import (?:\(([^)]*)\)|([^\n]*))")
+_PATH = re.compile(r"(?<![\w./-])(?:packages|src|tests|tools|benchmarks|locks|scripts)/[\w./*-]*[\w/*]")
 
 
 def test_a_public_class_name_exists_once() -> None:
     modules = defaultdict(list)
-    for file in sorted((ROOT / "src").rglob("*.py")):
+    for file in sorted(file for source in SOURCES for file in source.rglob("*.py")):
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 modules[node.name].append(str(file.relative_to(ROOT)))
@@ -28,7 +33,9 @@ def test_a_public_class_name_exists_once() -> None:
 
 
 def _exists(name: str) -> bool:
-    """Whether a dotted name is a module, or an attribute of one."""
+    """Whether a dotted name is a module, an attribute of one, or a group of entry points."""
+    if name in HOOKS:
+        return True
     value, *attributes = name.split(".")
     target = importlib.import_module(value)
     for attribute in attributes:
@@ -40,7 +47,7 @@ def _exists(name: str) -> bool:
             target = importlib.import_module(value)
         except ModuleNotFoundError as error:
             # A module that lacks an optional library is there all the same.
-            return (error.name or "vivant").split(".")[0] != "vivant"
+            return not (error.name or "vivant").startswith("vivant")
     return True
 
 
@@ -52,6 +59,6 @@ def test_names_in_the_documents_exist(page: Path) -> None:
         names |= {f"{module}.{name.split()[0]}" for name in "".join(lists).split(",") if name.strip()}
     assert [name for name in sorted(names) if not _exists(name)] == []
     paths = set(_PATH.findall(text))
-    roots = (ROOT, ROOT / "src" / "vivant")
+    roots = (ROOT, ROOT / "packages" / "vivant" / "src" / "vivant")
     missing = [path for path in sorted(paths) if not any(any(root.glob(path.rstrip("/"))) for root in roots)]
     assert missing == []

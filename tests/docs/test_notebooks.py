@@ -13,7 +13,6 @@ from tests.support.helpers import questions
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 pytestmark = [
-    pytest.mark.slow,
     # Of the kernel's client: sockets that it closes late, and a notice on encryption.
     pytest.mark.filterwarnings(
         "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::RuntimeWarning"
@@ -24,14 +23,14 @@ pytestmark = [
 @pytest.fixture(autouse=True)
 def _sources(monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel imports what is tested here."""
-    paths = [str(ROOT / "src"), os.environ.get("PYTHONPATH", "")]
+    paths = [str(ROOT / "packages" / "vivant" / "src"), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
 
 
 def _execute(notebook: Any, folder: Path) -> None:
     from nbclient import NotebookClient
 
-    client = NotebookClient(notebook, kernel_name="python3", timeout=100)
+    client = NotebookClient(notebook, kernel_name="python3", timeout=600)
     client.resources = {"metadata": {"path": str(folder)}}
     client.execute()
 
@@ -78,7 +77,7 @@ def test_interrupting_a_cell_keeps_what_is_done_and_the_next_one_resumes(tmp_pat
     try:
         request = client.execute(CALL)
         while True:  # the line of progress has counted a sample: the run is under way
-            message = client.get_iopub_msg(timeout=60)
+            message = client.get_iopub_msg(timeout=600)
             if message["msg_type"] == "update_display_data":
                 break
         manager.interrupt_kernel()
@@ -97,6 +96,6 @@ def test_interrupting_a_cell_keeps_what_is_done_and_the_next_one_resumes(tmp_pat
 
 def _wait_for_reply(client: Any, request: str) -> Any:
     while True:
-        message = client.get_shell_msg(timeout=60)
+        message = client.get_shell_msg(timeout=600)
         if message["parent_header"].get("msg_id") == request:
             return message["content"]

@@ -51,7 +51,8 @@ def test_a_new_page_is_not_lost() -> None:
 
 def test_the_reference_is_made_from_the_code() -> None:
     commands = write_command_reference()
-    assert "### vivant study new" in commands
+    for name in ("run", "study new", "build mimic restore", "train mimic-chat"):
+        assert f"### vivant {name}\n" in commands, name
     assert "| `--max-frames` |  | At most N frames" in commands
     api = write_api_reference()
     for name in ("evaluate", "load_run", "compare", "Benchmark", "MultipleChoice", "Model"):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vivant.build.mime.choreography import find_action
-from vivant.build.mime.edition import MINI, stage
-from vivant.build.mime.jobs import build, count_workers
-from vivant.build.mime.plan import VARIANTS, plan_shots
-from vivant.build.mime.render_index import INDEX_FILE
-from vivant.build.mime.video import draw_contact_sheet
 from vivant.core.errors import VivantError
+from vivant_build.mime.choreography import find_action
+from vivant_build.mime.edition import MINI, stage
+from vivant_build.mime.jobs import build, count_workers
+from vivant_build.mime.plan import VARIANTS, plan_shots
+from vivant_build.mime.render_index import INDEX_FILE
+from vivant_build.mime.video import draw_contact_sheet
 
 _SHOWN = "Archery001"
 """The action whose ten variants are shown."""

@@ -16,15 +16,15 @@ import msgspec
 from PIL import Image
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicVideo, iter_items, iter_videos
-from vivant.build.mimic.audit import audit, read_report
-from vivant.build.mimic.cleaning import clean
-from vivant.build.mimic.mini import SECONDS, SETTINGS, SIZE, WORLD, read_topics, render_mini_clip
-from vivant.build.mimic.selection import select_videos
-from vivant.build.mimic.split import split_videos
-from vivant.build.mimic.tasks import make_tasks
-from vivant.build.mimic.world import make_world
 from vivant.core.errors import DataError
 from vivant.core.files import write_jsonl
+from vivant_build.mimic.audit import audit, read_report
+from vivant_build.mimic.cleaning import clean
+from vivant_build.mimic.mini import SECONDS, SETTINGS, SIZE, WORLD, read_topics, render_mini_clip
+from vivant_build.mimic.selection import select_videos
+from vivant_build.mimic.split import split_videos
+from vivant_build.mimic.tasks import make_tasks
+from vivant_build.mimic.world import make_world
 
 
 def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> list[Path]:

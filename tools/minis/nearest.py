@@ -2,7 +2,7 @@
 
     PYTHONPATH=tools python -m minis.nearest LESSONS OUT
 
-LESSONS is the folder `lessons` that `vivant train tiny WORK` writes; OUT is `src/vivant/mini/nearest`.
+LESSONS is the folder `lessons` that `python tools/tiny WORK` writes; OUT is `packages/vivant/src/vivant/mini/nearest`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import msgspec
 import numpy as np
 from PIL import Image
 
+from tiny.training_data import MIME, MIMIC
 from vivant.benchmarks.data_files import iter_json_objects
 from vivant.benchmarks.mimic.format import iter_items, iter_videos
 from vivant.models.nearest import PICTURES, TEXTS, Thumbnails, shrink, spread
-from vivant.train.tiny.training_data import MIME, MIMIC
 
 _STEP = 8
 """Pixels are rounded by so much: the file halves, and distances between videos hardly change."""

@@ -8,8 +8,8 @@ from minis.milebench import retrieval as mini_milebench_retrieval
 from minis.milebench import semantic as mini_milebench_semantic
 from minis.milebench import temporal as mini_milebench_temporal
 from minis.milebench.dataset import SEED
-from vivant.build.needles import build_needles
 from vivant.core.errors import UsageError
+from vivant_build.needles import build_needles
 
 
 def build_mini_milebench(out: Path) -> Path:

@@ -12,8 +12,8 @@ from av.audio.stream import AudioStream
 from PIL import Image
 
 from minis.mmrv.stage import Story, StoryStage
-from vivant.build.mime.video import VideoWriter
-from vivant.build.mimic.world.drawings.canvas import HEIGHT, WIDTH
+from vivant_build.mime.video import VideoWriter
+from vivant_build.mimic.world.drawings.canvas import HEIGHT, WIDTH
 
 FPS = 12
 RATE = 22050

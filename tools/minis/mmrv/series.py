@@ -13,7 +13,8 @@ from random import Random
 from typing import Any
 
 from minis.mmrv.stage import Scene, Story, StoryStage
-from vivant.build.mimic.world.drawings.canvas import (
+from vivant.core.randomness import derive_generator
+from vivant_build.mimic.world.drawings.canvas import (
     BLUE,
     BROWN,
     GREEN,
@@ -28,7 +29,6 @@ from vivant.build.mimic.world.drawings.canvas import (
     between,
     ease,
 )
-from vivant.core.randomness import derive_generator
 
 SHIRTS: dict[str, Colour] = {
     "red": RED, "blue": BLUE, "green": GREEN, "yellow": YELLOW, "orange": ORANGE, "purple": PURPLE,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from vivant.build.mimic.world.drawings.canvas import (
+from vivant_build.mimic.world.drawings.canvas import (
     BLUE,
     DAY,
     GRASS,

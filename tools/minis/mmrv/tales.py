@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from minis.mmrv.stage import Scene, Story, StoryStage
-from vivant.build.mimic.world.drawings.canvas import (
+from vivant_build.mimic.world.drawings.canvas import (
     BROWN,
     GREEN,
     GREY,

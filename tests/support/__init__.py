@@ -1,1 +1,0 @@
-"""What tests of several packages share: stand-ins for servers, small data sets, small models."""

@@ -1,0 +1,1 @@
+"""One example of each hook; docs/hooks.md shows these files."""
