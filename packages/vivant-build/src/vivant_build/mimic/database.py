@@ -77,7 +77,8 @@ def spill_early(connection: DuckDBPyConnection, memory: str, threads: int, work:
         except duckdb.OutOfMemoryException:
             pass
         finally:
-            connection.execute("SET memory_limit = ?", [memory])
+            # Written out: a bound parameter needs memory, and at this point there may be none left.
+            connection.execute(f"SET memory_limit = '{memory}'")
     work()
 
 

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +16,7 @@ import pytest
 
 from tests.support.crawl_kit import ID, web_comment, web_item
 from vivant_build.mimic import database
+from vivant_build.mimic.ingestion import consolidation
 from vivant_build.mimic.ingestion.consolidation import consolidate
 from vivant_build.mimic.ingestion.writer import IngestReport
 from vivant_build.mimic.schema import COMMENTS, VIDEOS
@@ -115,7 +118,7 @@ def test_threads_do_not_change_the_bytes_of_many_comments(tmp_path: Path) -> Non
     assert written[0] == written[1]
 
 
-@pytest.mark.parametrize("share", [None, 1000])
+@pytest.mark.parametrize("share", [None, 200_000])
 def test_a_sort_that_needs_more_memory_gets_it(
     share: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +126,14 @@ def test_a_sort_that_needs_more_memory_gets_it(
     if share:
         monkeypatch.setattr(database, "_PER_THREAD", share)
         monkeypatch.setattr(database, "_SHARE", 10**6)
+    tries: list[str] = []
+    for sort in (consolidation._sort_videos, consolidation._sort_comments):
+
+        def count(*args: Any, sort: Callable[..., None] = sort) -> None:
+            tries.append(sort.__name__)
+            sort(*args)
+
+        monkeypatch.setattr(consolidation, sort.__name__, count)
     folder = tmp_path / "ingest"
     for name in ("videos", "comments"):
         (folder / "parts" / name).mkdir(parents=True)
@@ -144,6 +155,7 @@ def test_a_sort_that_needs_more_memory_gets_it(
     pq.write_table(pa.Table.from_pylist(rows, COMMENTS), folder / "parts" / "comments" / "0.parquet")
     report = IngestReport(videos=3, videos_in=3, comments=6, comments_in=6)
     consolidate(folder, [report], memory="1GB", workers=1)
+    assert tries.count("_sort_comments") == (2 if share else 1)
     assert pq.read_table(folder / "videos").column("title").to_pylist() == ["a"]
     assert pq.read_table(folder / "comments").column("text").to_pylist() == ["y", "w", "v"]
 
