@@ -17,10 +17,11 @@ PYTEST := $(BIN)/python -m pytest
 REAL := packages/vivant/tests/bridges/real
 # Video processors need torchvision, which other tests must not see.
 VIDEO := packages/vivant/tests/models/test_native_video.py
-QUICK := -n 2 --dist loadgroup -m "not full" --ignore $(VIDEO)
+# Three workers for two cores: many tests wait for a server, a browser or a timer.
+QUICK := -n 3 --dist loadgroup --no-loadscope-reorder -m "not full" --ignore $(VIDEO)
 NATIVE := PYTHONPATH=$(VENV)/torchvision $(PYTEST) $(VIDEO)
 
-.PHONY: demo test test-full test-changed test-vivant test-study test-build test-train check docs wheel format reference lock clean
+.PHONY: demo test test-full test-changed test-vivant test-study test-build test-train check check-types check-rest docs wheel format reference lock clean
 
 demo: $(RUN)
 	$(BIN)/vivant demo
@@ -34,7 +35,7 @@ test: check
 # Everything: slow proofs, other browsers, real harnesses and trainers. Nightly, and before a release.
 test-full: check $(BRIDGES)/.installed
 	scripts/ensure-programs --all
-	$(PYTEST) -n 2 --dist loadgroup --ignore $(REAL) --ignore $(VIDEO)
+	$(PYTEST) -n 3 --dist loadgroup --no-loadscope-reorder --ignore $(REAL) --ignore $(VIDEO)
 	$(NATIVE)
 	PYTHONPATH=$(CURDIR)/$(BRIDGES) $(PYTEST) $(REAL)
 
@@ -50,9 +51,14 @@ test-changed: $(TEST)
 	$(BIN)/python tools/changed_tests.py --near $(SINCE) | xargs --no-run-if-empty $(PYTEST) $(QUICK)
 
 check: $(TEST)
+	+$(MAKE) --no-print-directory --jobs=2 --output-sync check-types check-rest
+
+check-types:
+	$(BIN)/mypy
+
+check-rest:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/budget.py
 

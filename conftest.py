@@ -22,28 +22,40 @@ settings.register_profile(
 settings.load_profile("vivant")
 avoid_broken_tiles()
 
-_MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
+_GROUPS = {
     # One browser at a time: beside each other, videos stutter and pages are slow.
-    "browser.py": (pytest.mark.browser, pytest.mark.xdist_group("browser")),
-    "tests/engine/test_ray.py": (pytest.mark.xdist_group("ray"),),
-    "tests/build/mimic/test_ray.py": (pytest.mark.xdist_group("ray"),),
-    "tests/bridges/real/": (pytest.mark.full,),
+    "browser.py": "browser",
+    "vivant-train/tests/": "torch",
+    "tests/models/test_transformers.py": "torch",
+    "tests/engine/test_ray.py": "ray",
+    "tests/build/mimic/test_ray.py": "ray",
+    "tests/workspace/test_install_matrix.py": "matrix",
+    "tests/cli/test_demo.py": "demo",
 }
-"""How a file's tests are run, by a part of its path."""
+"""Tests that one worker runs in a row, by a part of their path; otherwise a file is a group. The longest come first."""
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark tests by their files, so that no file can be forgotten."""
+    order = list(_GROUPS)
+    ranks = {}
     for item in items:
         path = item.path.as_posix()
-        for part, marks in _MARKS.items():
-            if part in path:
-                for mark in marks:
-                    item.add_marker(mark)
+        part = next((part for part in order if part in path), None)
+        ranks[item] = order.index(part) if part else len(order)
+        if not item.get_closest_marker("xdist_group"):
+            item.add_marker(
+                pytest.mark.xdist_group(_GROUPS[part] if part else item.nodeid.partition("::")[0])
+            )
+        if part == "browser.py":
+            item.add_marker(pytest.mark.browser)
+        if "tests/bridges/real/" in path:
+            item.add_marker(pytest.mark.full)
         if item.get_closest_marker("playback"):
             # Whether a video plays smoothly is up to the machine too. The summary names what needed a second try.
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5))
+    items.sort(key=ranks.__getitem__)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

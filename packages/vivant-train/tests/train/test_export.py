@@ -23,9 +23,6 @@ from vivant.models.base import ModelError
 from vivant.models.registry import create
 from vivant_train.cli.train import app
 
-# One worker, so that what the tests share is made once.
-pytestmark = pytest.mark.xdist_group("export")
-
 LFM2 = {
     "model_type": "lfm2",
     "layer_types": ["conv", "full_attention", "conv"],

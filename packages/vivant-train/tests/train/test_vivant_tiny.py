@@ -15,9 +15,6 @@ from vivant.benchmarks import registry
 from vivant.core.types import FramePolicy
 from vivant.engine.evaluation import evaluate
 
-# One worker, so that what the tests share is made once.
-pytestmark = pytest.mark.xdist_group("tiny")
-
 FRAMES = FramePolicy(count=8)
 SOME = 24
 """Items of each task: enough to tell a model that looks from one that guesses."""

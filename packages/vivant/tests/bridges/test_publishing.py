@@ -11,7 +11,7 @@ import polars
 import pytest
 import yaml
 
-from tests.support.helpers import questions, vivant
+from tests.support.helpers import questions, vivant, vivant_process
 from tests.support.hub_push_server import push_hub
 from vivant import api
 from vivant.benchmarks.base import PROTOCOLS
@@ -92,14 +92,15 @@ def test_a_folder_that_holds_something_is_not_touched(run: Run, tmp_path: Path) 
 def test_a_hub_gets_a_private_repository_and_all_files(run: Run, tmp_path: Path) -> None:
     with push_hub() as hub:
         env = {"HF_ENDPOINT": hub.url, "HF_TOKEN": hub.token, "HF_HUB_OFFLINE": "0"}
-        result = vivant("publish", run.path, "--to", "hub:lab/results", cwd=tmp_path, env=env)
+        # huggingface_hub reads these variables when it is first imported.
+        result = vivant_process("publish", run.path, "--to", "hub:lab/results", cwd=tmp_path, env=env)
         assert result.returncode == 0, result.stderr
         assert "(private)" in result.stderr
         taken = hub.repositories["lab/results"]
         assert taken.private
         assert {"README.md", "data/mine.parquet", "manifests/mine.json", "scores.json"} <= taken.files.keys()
         assert all(SECRET.encode() not in data for data in taken.files.values())
-        refused = vivant("publish", run.path, "--to", "hub:other/results", cwd=tmp_path, env=env)
+        refused = vivant_process("publish", run.path, "--to", "hub:other/results", cwd=tmp_path, env=env)
         assert refused.returncode == 1
         assert "may not write for 'other'" in refused.stderr
 

@@ -27,10 +27,7 @@ from vivant.runs.log import read_log
 from vivant.runs.run import Run
 
 pytest.importorskip("ray")
-pytestmark = [
-    pytest.mark.filterwarnings("default"),  # Ray's own
-    pytest.mark.xdist_group("ray"),
-]
+pytestmark = pytest.mark.filterwarnings("default")  # Ray's own
 
 
 @pytest.fixture(scope="module")

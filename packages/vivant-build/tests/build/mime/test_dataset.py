@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 pytestmark = [
     # The hub's own client calls its HTTP library in a way that this one has given up.
     pytest.mark.filterwarnings("ignore:Use 'content=:DeprecationWarning"),
-    # One worker, so that what the tests share is made once.
-    pytest.mark.xdist_group("dataset"),
 ]
 NAMES = ("Waving01", "PushUps01", "Cello01", "Sawing01")
 

@@ -29,9 +29,6 @@ from vivant_build.mimic.steps import StepError, read_record
 from vivant_build.mimic.tasks import make_tasks
 from vivant_build.mimic.vectors import VectorStore
 
-# One worker, so that what the tests share is made once.
-pytestmark = pytest.mark.xdist_group("audit")
-
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_figures() -> Iterator[None]:

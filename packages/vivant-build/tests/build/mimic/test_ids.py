@@ -19,9 +19,6 @@ from vivant.cli.main import app
 from vivant.core.errors import DataError, VivantError
 from vivant_build.mimic.ids_edition import FILE, hash_text, read_ids, video_url
 
-# One worker, so that what the tests share is made once.
-pytestmark = pytest.mark.xdist_group("ids")
-
 STANDIN = """
 import json, pathlib, shutil, sys
 asked = dict(zip(sys.argv[1:], sys.argv[2:]))

@@ -33,8 +33,6 @@ from vivant_build.mimic.steps import StepError, begin_step, read_record
 from vivant_build.mimic.training_set import QA, TrainingPair, make_training_set
 from vivant_build.mimic.video_records import VideoRecord
 
-# One worker, so that what the tests share is made once.
-pytestmark = pytest.mark.xdist_group("publish")
 CHOSEN = settings(
     target=48,
     publish=PublishSettings(name="Kit edition", licence="cc-by-4.0", contact="kit@example.org"),

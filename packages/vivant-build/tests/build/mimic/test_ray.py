@@ -28,7 +28,7 @@ from vivant_build.mimic.tasks import make_tasks
 from vivant_build.mimic.world import WorldPlan
 from vivant_build.mimic.world.crawl import write_crawl
 
-pytestmark = [pytest.mark.full, pytest.mark.xdist_group("ray")]
+pytestmark = pytest.mark.full
 
 
 @pytest.fixture(scope="module")
