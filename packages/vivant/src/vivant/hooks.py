@@ -26,7 +26,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from importlib.metadata import EntryPoint, EntryPoints, entry_points
+from importlib.metadata import Distribution, EntryPoint
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -115,9 +115,14 @@ def list_hooks(group: str) -> dict[str, EntryPoint]:
 
 
 @lru_cache(maxsize=16)
-def _read_points(group: str, state: tuple[tuple[str, int], ...]) -> EntryPoints:  # noqa: ARG001
-    # Reading the metadata of all packages takes 20 ms, and a report on a plug-in's benchmark asks 50 times.
-    return entry_points(group=group)
+def _read_points(group: str, state: tuple[tuple[str, int], ...]) -> list[EntryPoint]:
+    # importlib's entry_points() parses the files of every installed package, which doubles the time of --help.
+    files: dict[str, Path] = {}
+    for folder, _ in state:
+        for file in Path(folder).glob("*-info/entry_points.txt"):
+            files.setdefault(file.parent.name.partition("-")[0].lower(), file)
+    ours = [file.parent for file in files.values() if b"[vivant." in file.read_bytes()]
+    return [point for info in ours for point in Distribution.at(info).entry_points.select(group=group)]
 
 
 def _get_path_state() -> tuple[tuple[str, int], ...]:

@@ -25,11 +25,10 @@ _SHARE, _PER_THREAD = 16, 128_000_000
 
 @contextlib.contextmanager
 def connect(work: Path, memory: str = "2GB", threads: int = 2) -> Iterator[DuckDBPyConnection]:
-    """A connection that lives in memory up to `memory` and in `WORK/.duckdb-…` beyond it.
+    """Open a connection that uses up to `memory` and spills beyond it into `WORK/.duckdb-…`.
 
-    What a process that was killed has left there is deleted.
-    Rows keep no order of their own (sort where it matters). What DuckDB cannot do for lack of memory or disk is
-    a line for the user; any other error of it is a defect of ours and passes through.
+    Files that a killed process left there are deleted. Rows have no order: sort where it matters. Running out of
+    memory or disk is reported to the user in one line; any other DuckDB error is a bug and propagates.
     """
     try:
         import duckdb
