@@ -116,7 +116,7 @@ def list_hooks(group: str) -> dict[str, EntryPoint]:
 
 @lru_cache(maxsize=16)
 def _read_points(group: str, state: tuple[tuple[str, int], ...]) -> list[EntryPoint]:
-    # importlib's entry_points() parses the files of every installed package, which doubles the time of --help.
+    # importlib's entry_points() parses the files of every installed package, which slows down --help.
     files: dict[str, Path] = {}
     for folder, _ in state:
         for file in Path(folder).glob("*-info/entry_points.txt"):
