@@ -34,6 +34,9 @@ _GROUPS = {
 }
 """Tests that one worker runs in a row, by a part of their path; otherwise a file is a group. The longest come first."""
 
+_OTHER_PROGRAMS = ("browser.py", "test_notebooks.py", "test_ray.py")
+"""Tests that drive a browser, a Jupyter kernel or Ray: programs with a timing of their own."""
+
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -52,7 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
         if "tests/bridges/real/" in path:
             item.add_marker(pytest.mark.full)
-        if item.get_closest_marker("playback"):
+        if item.get_closest_marker("playback") or any(part in path for part in _OTHER_PROGRAMS):
             # Whether a video plays smoothly is up to the machine too. The summary names what needed a second try.
             item.add_marker(pytest.mark.flaky(reruns=2, reruns_delay=5))
     items.sort(key=ranks.__getitem__)
