@@ -1,7 +1,7 @@
 """Fresh environments that hold the wheels of this repository and what they declare, and nothing else.
 
 The packages are linked from the environment of the tests, by the metadata that pip would follow: an import that no
-dependency declares fails here as it does for a user. `make test-full` installs with pip besides.
+dependency declares fails here as it does for a user.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.support import torchvision_ops
 
 ROOT = Path(__file__).resolve().parents[2]
 OURS = ("vivant", "vivant-study", "vivant-build", "vivant-train")
@@ -37,45 +39,58 @@ def build_wheels(folder: Path) -> dict[str, Path]:
 
 
 @cache
-def _installed() -> dict[str, Distribution]:
-    return {canonicalize_name(each.metadata["Name"]): each for each in distributions()}
+def _installed() -> dict[str, list[Distribution]]:
+    """Return what is installed by name: first what every test sees, then what the Makefile installs apart."""
+    apart = [str(Path(sys.prefix) / folder) for folder in ("torchvision", "bridges")]
+    installed: dict[str, list[Distribution]] = {}
+    for each in (*distributions(), *distributions(path=apart)):
+        installed.setdefault(canonicalize_name(each.metadata["Name"]), []).append(each)
+    return installed
 
 
 @cache
 def _owners() -> Counter[str]:
     """Count the distributions that install into each top-level name."""
-    tops = ({file.parts[0] for file in each.files or ()} for each in _installed().values())
+    tops = ({file.parts[0] for file in each[0].files or ()} for each in _installed().values())
     return Counter(top for names in tops for top in names)
 
 
-def list_requirements(name: str, extras: frozenset[str]) -> set[str]:
+def list_requirements(name: str, extras: frozenset[str]) -> dict[str, Distribution]:
     """Return the distributions that pip would install for `name[extras]`; KeyError for one that isn't here."""
-    found: dict[str, frozenset[str]] = {}
-    waiting = [(canonicalize_name(name), extras)]
+    chosen: dict[str, Distribution] = {}
+    seen = set()
+    waiting = [(Requirement(name), extras)]
     while waiting:
-        current, wanted = waiting.pop()
-        if wanted <= found.get(current, frozenset()) and current in found:
+        requirement, wanted = waiting.pop()
+        current = canonicalize_name(requirement.name)
+        if (current, wanted) in seen:
             continue
-        found[current] = found.get(current, frozenset()) | wanted
-        for line in _installed()[current].requires or ():
-            requirement = Requirement(line)
+        seen.add((current, wanted))
+        fitting = [each for each in _installed()[current] if each.version in requirement.specifier]
+        chosen.setdefault(current, (fitting or _installed()[current])[0])
+        for line in chosen[current].requires or ():
+            needed = Requirement(line)
             markers = [{"extra": extra} for extra in ("", *wanted)]
-            if requirement.marker is None or any(requirement.marker.evaluate(each) for each in markers):
-                waiting.append((canonicalize_name(requirement.name), frozenset(requirement.extras)))
-    return set(found)
+            if needed.marker is None or any(needed.marker.evaluate(each) for each in markers):
+                waiting.append((needed, frozenset(needed.extras)))
+    return chosen
 
 
 def make_environment(folder: Path, wheels: dict[str, Path], extra: str) -> Path:
     """Make an environment with `vivant` or `vivant[extra]`, and return its interpreter."""
-    names = list_requirements("vivant", frozenset({extra} if extra else ()))
+    needed = list_requirements("vivant", frozenset({extra} if extra else ()))
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
     packages = Path(sysconfig.get_path("purelib", vars={"base": str(folder), "platbase": str(folder)}))
-    for name in sorted(names):
+    for name, distribution in sorted(needed.items()):
         if name in OURS:
             for content in wheels[name].iterdir():
                 (packages / content.name).symlink_to(content)
         else:
-            _link(_installed()[name], packages)
+            _link(distribution, packages)
+    if "torchvision" in needed:
+        # The tests' torchvision is for another build of torch: every process needs what makes it importable.
+        stand_ins = Path(torchvision_ops.__file__).read_text()
+        (packages / "sitecustomize.py").write_text(f"{stand_ins}\n\nimport_torchvision()\n")
     return folder / "bin" / "python"
 
 

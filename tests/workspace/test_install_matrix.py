@@ -13,9 +13,12 @@ from typing import Any
 
 import pytest
 
+from tests.support import tiny_models
 from tests.workspace.environments import build_wheels, make_environment
 
 RUN = ["run", "mime/mcq", "--data", "mini", "--model", "vivant/tiny", "--limit", "4"]
+DRAW = ["run", "mmie/sa", "--data", "mini", "--model", "echo/<picture>a kite</picture>", "--limit", "1"]
+DRAW += ["--image-model", "diffusers/pipeline", "--image-option", "steps=2", "--judge", "heuristic"]
 KERNEL = [
     [*RUN, "--out", "runs/mine"],
     ["plan", "mime/mcq", "--data", "mini", "--model", "openai/gpt-4o-mini"],
@@ -62,6 +65,10 @@ NEEDS_EXTRA = {
         ["run", "mime/mcq", "--data", "mini", "--model", "transformers/x/y"],
         "'vivant[transformers]'",
     ),
+    "vllm": ([*RUN[:-3], "vllm-local/x/y"], "pip install 'vivant[vllm]'"),
+    "sglang": ([*RUN[:-3], "sglang-local/x/y"], "pip install 'vivant[sglang]'"),
+    "diffusers": ([*DRAW, "--out", "runs/drawn"], "pip install 'vivant[diffusers]'"),
+    "trackers": (["publish", "runs/first", "--mlflow", "scores"], "pip install 'vivant[trackers]'"),
     "mimic-chat": (
         ["run", "mime/mcq", "--data", "mini", "--model", "mimic-chat/folder"],
         "vivant train is not installed. Install it with: pip install 'vivant[train]'",
@@ -83,6 +90,7 @@ USES = {
         ["build", "mimic", "world", "--videos", "20", "--out", "crawl"],
         ["build", "mimic", "ingest", "crawl", "--work", "work"],
     ],
+    "diffusers": [[*DRAW, "--out", "runs/drawn"]],
     "figures": [["figures", "runs", "--out", "drawn"]],
     "inspect": [["export", "runs/first", "--as", "inspect", "--out", "logs"]],
     "parquet": [["publish", "runs/first", "--to", "dataset"]],
@@ -93,7 +101,12 @@ USES = {
         ["judge", "plan", "runs/judged", "--count", "2", "--study", "planned"],
         ["items", "runs/first", "runs/second"],
     ],
+    "trackers": [
+        ["publish", "runs/first", "--tensorboard", "curves"],
+        ["publish", "runs/first", "--mlflow", "scores"],
+    ],
     "train": [["train", "recipes"], ["train", "sizes"]],
+    "transformers": [[*RUN[:-3], "transformers/checkpoint", "--limit", "1", "--out", "runs/local"]],
     "web": [["view", "runs", "--export", "site"]],
 }
 """What each extra is for."""
@@ -147,9 +160,23 @@ def test_the_wheel_alone_evaluates_analyses_and_names_the_extra_of_everything_el
         assert result["code"] == 1 and remedy in result["errors"].splitlines()[-1], result
 
 
-@pytest.mark.parametrize("extra", list(USES))
+@pytest.fixture(scope="session")
+def checkpoints(runs: Path) -> None:
+    """Put small models in the hub's own formats beside the runs."""
+    tiny_models.build("qwen", runs / "checkpoint")
+    tiny_models.diffusion_pipeline(runs / "pipeline")
+
+
+@pytest.mark.usefixtures("checkpoints")
+@pytest.mark.parametrize(
+    "extra",
+    # The trackers are installed apart, by `make test-full`.
+    [pytest.param(extra, marks=[pytest.mark.full] if extra == "trackers" else []) for extra in USES],
+)
 def test_an_extra_alone_is_enough_for_what_it_is_for(
     tmp_path: Path, wheels: dict[str, Path], runs: Path, extra: str
 ) -> None:
     for result in use(tmp_path, wheels, runs, extra, USES[extra]):
         assert result["code"] == 0, result
+    if extra == "diffusers":
+        assert len(list((tmp_path / "home/runs/drawn/media").iterdir())) == 1, "one image was drawn"

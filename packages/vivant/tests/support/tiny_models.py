@@ -298,3 +298,52 @@ def build(name: str, folder: Path) -> Path:
     torch.manual_seed(0)
     folder.mkdir(parents=True, exist_ok=True)
     return {**FAMILIES, "llama": llama}[name](folder)
+
+
+def diffusion_pipeline(folder: Path) -> Path:
+    """A Stable Diffusion pipeline of diffusers' own classes that draws 16×16 pixels in two steps."""
+    import json
+
+    import torch
+    from diffusers import AutoencoderKL, DDIMScheduler, StableDiffusionPipeline, UNet2DConditionModel
+    from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
+
+    torch.manual_seed(0)
+    words = ["a", "i", "k", "t", "e", "e</w>", "a</w>", "<|startoftext|>", "<|endoftext|>"]
+    source = folder.parent / f"{folder.name}-words"
+    source.mkdir()
+    (source / "vocab.json").write_text(json.dumps({word: number for number, word in enumerate(words)}))
+    (source / "merges.txt").write_text("#version: 0.2\n")
+    blocks = {"block_out_channels": (8, 16), "norm_num_groups": 4, "sample_size": 8}
+    StableDiffusionPipeline(
+        vae=AutoencoderKL(
+            down_block_types=("DownEncoderBlock2D",) * 2, up_block_types=("UpDecoderBlock2D",) * 2, **blocks
+        ),
+        text_encoder=CLIPTextModel(
+            CLIPTextConfig(
+                vocab_size=len(words),
+                hidden_size=16,
+                intermediate_size=16,
+                num_hidden_layers=1,
+                num_attention_heads=2,
+                bos_token_id=7,
+                eos_token_id=8,
+                pad_token_id=8,
+            )
+        ),
+        tokenizer=CLIPTokenizer.from_pretrained(source, model_max_length=77),
+        unet=UNet2DConditionModel(
+            down_block_types=("DownBlock2D", "CrossAttnDownBlock2D"),
+            up_block_types=("CrossAttnUpBlock2D", "UpBlock2D"),
+            cross_attention_dim=16,
+            attention_head_dim=4,
+            layers_per_block=1,
+            **blocks,
+        ),
+        scheduler=DDIMScheduler(clip_sample=False, steps_offset=1),
+        safety_checker=None,
+        feature_extractor=None,
+        image_encoder=None,
+        requires_safety_checker=False,
+    ).save_pretrained(folder)
+    return folder
