@@ -171,7 +171,7 @@ def run_vivant(*words: str, cwd: Path, path: tuple[Path, ...]) -> subprocess.Com
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths), "VIVANT_CACHE": str(cwd / "cache")},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=900,
         check=False,
     )
 

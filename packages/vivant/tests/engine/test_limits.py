@@ -105,7 +105,7 @@ def test_a_place_is_not_lost_when_somebody_stops_waiting_for_it() -> None:
         limit.release()
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-        await asyncio.wait_for(limit.enter(), 1)
+        await asyncio.wait_for(limit.enter(), 600)
         return limit.in_flight
 
     assert asyncio.run(main()) == 1
@@ -198,14 +198,11 @@ def test_what_turned_out_smaller_makes_room_at_once() -> None:
 def test_a_resumed_run_remembers_what_was_sent_within_the_last_minute() -> None:
     async def main() -> float:
         meter = Meter(rates=RateLimit(rpm=3, window=1.0))
-        record = Record(
-            key="t/1", task="t", id="1", reply=Reply(tokens_in=5), attempts=3, started=time.time()
-        )
-        meter.recall(record)
-        began = time.monotonic()
+        began = time.time()
+        meter.recall(Record(key="t/1", task="t", id="1", reply=Reply(tokens_in=5), attempts=3, started=began))
         reservation = await meter.admit(RequestSize(0, 10), 5)
         assert reservation is not None
         await meter.wait_for_rates(reservation)
-        return time.monotonic() - began
+        return time.time() - began
 
     assert asyncio.run(main()) >= 0.9

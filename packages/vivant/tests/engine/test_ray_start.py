@@ -34,7 +34,7 @@ def wait(
     async def main() -> None:
         executor = RayExecutor(create("first"), options)
         executor._changed = asyncio.Event()
-        tasks = [asyncio.create_task(asyncio.sleep(60)) for _ in range(starting)]
+        tasks = [asyncio.create_task(asyncio.sleep(3600)) for _ in range(starting)]
         executor._starting = {str(number): task for number, task in enumerate(tasks)}
         if joins is not None:
 
@@ -57,7 +57,7 @@ def test_a_run_waits_for_workers_that_load_a_model_and_says_so(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("vivant"), "propagate", True)
     with caplog.at_level(logging.INFO, "vivant"):
-        wait(monkeypatch, starting=2, joins=1.2, timeout=60)
+        wait(monkeypatch, starting=2, joins=1.2, timeout=600)
     assert any("waiting for 2 workers" in message for message in caplog.messages)
 
 
@@ -76,21 +76,21 @@ def test_without_any_node_a_run_does_not_wait_long(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize("starting", [0, 1])
 def test_a_run_that_is_stopped_waits_for_no_node(monkeypatch: pytest.MonkeyPatch, starting: int) -> None:
     """Neither for one to come back nor for one that starts, whatever waits: a sample to prepare, one to send."""
-    monkeypatch.setattr(ray_executor, "_NO_NODE_SECONDS", 60)
-    options = RunOptions(selectors=("mime",), model="first", executor="ray", start_timeout=60)
+    monkeypatch.setattr(ray_executor, "_NO_NODE_SECONDS", 3600)
+    options = RunOptions(selectors=("mime",), model="first", executor="ray", start_timeout=3600)
 
     async def main() -> None:
         executor = RayExecutor(create("first"), options)
-        executor._starting = {str(n): asyncio.create_task(asyncio.sleep(60)) for n in range(starting)}
+        executor._starting = {str(n): asyncio.create_task(asyncio.sleep(3600)) for n in range(starting)}
         job = Job(key="t/1", task="t", id="1", messages=())
         request = PreparedRequest(job, RequestKey("", ()), RequestSize(), _RemoteRequest(job))
         preparing = asyncio.create_task(executor.prepare(job, None))
         sending = asyncio.create_task(executor.send(request))
         await asyncio.sleep(0)
         executor.set_limit(0, 0)
-        assert await asyncio.wait_for(sending, 5) is None
+        assert await asyncio.wait_for(sending, 600) is None
         with pytest.raises(ExecutorStoppedError):
-            await asyncio.wait_for(preparing, 5)
+            await asyncio.wait_for(preparing, 600)
         for task in executor._starting.values():
             task.cancel()
 

@@ -159,7 +159,7 @@ def test_a_worker_keeps_its_share_and_gives_back_what_has_not_begun() -> None:
         limit = WorkerCall(number=100, method="limit", limit=2)
         await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
         assert (await collect(worker, 1)).keys() == {100}
-        await asyncio.wait_for(executor.all_prepared.wait(), 30)
+        await asyncio.wait_for(executor.all_prepared.wait(), 600)
         await settle()
         seen = [executor.under_way]
         for _ in range(2):  # the next is sent when one is answered
@@ -195,7 +195,7 @@ def test_after_a_complaint_a_worker_sends_nothing_new_until_it_is_told_its_share
         asks = [WorkerCall(number=number, method="ask", job=job("", Text("?"))) for number in range(6)]
         limit = WorkerCall(number=100, method="limit", limit=4)
         await worker.submit(0, msgspec.msgpack.encode([limit, *asks]))
-        await asyncio.wait_for(executor.all_prepared.wait(), 30)
+        await asyncio.wait_for(executor.all_prepared.wait(), 600)
         await settle()
         seen = [executor.under_way]
         for _ in range(2):
@@ -232,7 +232,7 @@ def test_a_worker_that_may_send_nothing_more_answers_every_call() -> None:
         await worker.submit(2, msgspec.msgpack.encode([WorkerCall(number=101, method="limit", limit=0)]))
         for _ in range(3):
             executor.gate.release()
-        return await asyncio.wait_for(collect(worker, 4), 10)
+        return await asyncio.wait_for(collect(worker, 4), 600)
 
     for turns in range(12):
         result = asyncio.run(main(turns))

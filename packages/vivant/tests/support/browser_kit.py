@@ -29,7 +29,7 @@ else:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-PATIENCE = 240_000
+PATIENCE = 600_000
 """Milliseconds after which something hangs: a machine that is busy with other things is no failure."""
 FLAGS = (
     "--disable-gpu",
