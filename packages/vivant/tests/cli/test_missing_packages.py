@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 
 from vivant.cli import main as cli
 from vivant.core.optional_packages import find_extra
+from vivant.hooks import Hook
 
 
 @pytest.mark.parametrize(
@@ -61,8 +62,8 @@ def test_any_other_missing_module_is_a_defect_and_keeps_its_traceback(
 def test_help_lists_what_is_installed_and_how_to_add_the_rest(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    point = EntryPoint("study", "vivant_study.commands:STUDY", "vivant.commands")
-    monkeypatch.setattr("vivant.hooks._read_points", lambda group, _: [point] if group == point.group else [])
+    hook = Hook("vivant.commands", "study", "vivant_study.commands:STUDY", Path())
+    monkeypatch.setattr("vivant.hooks._read_hooks", lambda _: [hook])
     monkeypatch.setattr(sys, "argv", ["vivant", "--help"])
     with pytest.raises(SystemExit):
         cli.main()

@@ -25,7 +25,7 @@ from vivant.benchmarks.question_files import find_question_file, is_question_fil
 from vivant.benchmarks.task_options import TaskOptionValues, parse_values
 from vivant.benchmarks.validation import check_class
 from vivant.core.errors import DataError, UsageError, unknown_name_error
-from vivant.core.python_files import describe_package, digest_code
+from vivant.core.python_files import digest_code
 from vivant.hooks import BENCHMARKS, list_hooks, load_hook
 
 _BUILTIN: Mapping[str, str] = {
@@ -65,7 +65,7 @@ def list_benchmarks() -> dict[str, str]:
 
 
 def _list_installed() -> dict[str, str]:
-    installed = {point.name: point.value for point in list_hooks(BENCHMARKS).values()}
+    installed = {name: hook.value for name, hook in list_hooks(BENCHMARKS).items()}
     return {**_BUILTIN, **list_suite(), **installed, **list_suite(), **_BUILTIN}
 
 
@@ -110,8 +110,8 @@ def list_code_versions(tasks: Iterable[str]) -> dict[str, str]:
     for name in dict.fromkeys(task.partition("/")[0] for task in tasks):
         if name in own:
             continue
-        if point := list_hooks(BENCHMARKS).get(name):
-            found[name] = describe_package(point)
+        if hook := list_hooks(BENCHMARKS).get(name):
+            found[name] = f"{hook.dist.name} {hook.dist.version}"
         elif (source := list_remembered_files().get(name, "")) and not is_description(source):
             found[name] = digest_code(Path(source.rpartition(":")[0]))
     return found

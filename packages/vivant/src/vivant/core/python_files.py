@@ -6,7 +6,6 @@ import hashlib
 import importlib.util
 import sys
 import traceback
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 
@@ -41,11 +40,6 @@ def load_python_file(path: Path, label: str) -> ModuleType:
 def digest_code(path: Path) -> str:
     """What tells a user's file from the same file after a change. What it imports is not looked at."""
     return hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-
-
-def describe_package(point: EntryPoint) -> str:
-    """The package of an entry point with its version: `my-models 1.2`."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist else ""
 
 
 def find_line(error: BaseException, file: str) -> int | None:

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
-from vivant.core.python_files import describe_package
 from vivant.core.yaml_files import read_yaml
 from vivant.hooks import (
     MODELS,
@@ -69,15 +68,15 @@ def _list_builtin() -> tuple[Backend, ...]:
 def list_backends() -> dict[str, Backend]:
     """All backends by name: the built-in ones and those of installed packages."""
     by_name = {backend.name: backend for backend in _list_builtin()}
-    for point in list_hooks(MODELS).values():
+    for name, hook in list_hooks(MODELS).items():
         by_name.setdefault(
-            point.name,
+            name,
             Backend(
-                name=point.name,
-                form=f"{point.name}/NAME",
-                summary=f"from the package {point.dist.name if point.dist else '?'}",
-                factory=point.value,
-                code_version=describe_package(point),
+                name=name,
+                form=f"{name}/NAME",
+                summary=f"from the package {hook.dist.name}",
+                factory=hook.value,
+                code_version=f"{hook.dist.name} {hook.dist.version}",
             ),
         )
     return by_name

@@ -10,7 +10,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError, format_traceback
 from vivant.core.table import Table
 from vivant.core.table_check import find_table_fault
-from vivant.hooks import REPORT_SECTIONS, ReportSection, call_hook, get_package, hook_error, list_hooks
+from vivant.hooks import REPORT_SECTIONS, ReportSection, call_hook, hook_error, list_hooks
 from vivant.reporting.html.blocks import Block, Paragraph, Section, TableBlock
 from vivant.runs.run import Run
 
@@ -23,7 +23,7 @@ def build_hook_sections(runs: Sequence[Run], protocol: Protocol) -> list[Section
     A hook that fails costs its own section only: the section then gives the reason in one sentence.
     """
     sections: list[Section] = []
-    for name, point in sorted(list_hooks(REPORT_SECTIONS).items()):
+    for name, hook in sorted(list_hooks(REPORT_SECTIONS).items()):
         anchor = "package-" + re.sub(r"[^\w-]+", "-", name)
         try:
             section = _call_section(name, runs, protocol)
@@ -36,7 +36,7 @@ def build_hook_sections(runs: Sequence[Run], protocol: Protocol) -> list[Section
         if section is not None:
             blocks: list[Block] = [Paragraph(section.text)] if section.text else []
             blocks += [TableBlock(table) for table in section.tables]
-            summary = section.summary or f"from the package {get_package(point)}"
+            summary = section.summary or f"from the package {hook.dist.name}"
             sections.append(Section(anchor, section.title, blocks, summary=summary))
     return sections
 
