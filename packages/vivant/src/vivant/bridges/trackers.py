@@ -158,7 +158,7 @@ def write_tensorboard(points: Sequence[ScorePoint], folder: str, watch: str = ""
 
 
 def list_trackers(wandb: str | None, mlflow: str | None, tensorboard: str | None) -> dict[str, Tracker]:
-    """The trackers that a user names, by option and target. A missing package is an error now, not after hours."""
+    """The trackers that a user names, by option and target. What is missing is an error now, not after hours."""
     wanted: dict[str, tuple[Callable[[Sequence[ScorePoint], str, str], str], str | None]] = {
         "wandb": (log_to_wandb, wandb),
         "mlflow": (log_to_mlflow, mlflow),
@@ -171,4 +171,19 @@ def list_trackers(wandb: str | None, mlflow: str | None, tensorboard: str | None
             trackers[f"{name} {target}"] = lambda points, watch, call=function, where=target: call(
                 points, where, watch
             )  # type: ignore[misc]
+    if mlflow:
+        _check_mlflow(mlflow)
     return trackers
+
+
+def _check_mlflow(experiment: str) -> None:
+    import mlflow
+
+    try:
+        mlflow.MlflowClient()
+    except mlflow.MlflowException as error:
+        # By default MLflow writes a local database, which the package of this extra can't.
+        raise UsageError(
+            f"--mlflow {experiment}: MLflow can't write to {mlflow.get_tracking_uri()}. "
+            "Set MLFLOW_TRACKING_URI to the address of your MLflow server"
+        ) from error

@@ -10,7 +10,8 @@ import pytest
 
 from tests.support.helpers import questions
 from vivant import api
-from vivant.bridges.trackers import ScorePoint, log_to_mlflow, log_to_wandb, make_point
+from vivant.bridges.trackers import ScorePoint, list_trackers, log_to_mlflow, log_to_wandb, make_point
+from vivant.core.errors import UsageError
 
 pytestmark = [
     pytest.mark.filterwarnings("default"),  # others' packages warn about each other
@@ -117,3 +118,16 @@ def test_mlflow_holds_the_scores_by_step(
         (point.step, pytest.approx(point.values["jsonl/mine/accuracy"])) for point in points
     ]
     assert client.get_run(identity).data.params["model"] == "random"
+
+
+def test_nowhere_to_write_for_mlflow_is_an_error_before_anything_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import mlflow
+
+    mlflow.set_tracking_uri("oracle://somewhere")
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    with pytest.raises(
+        UsageError, match=r"^--mlflow scores: MLflow can't write to oracle:.*MLFLOW_TRACKING_URI"
+    ):
+        list_trackers(None, "scores", None)
