@@ -79,8 +79,12 @@ class ShownCommand(Struct, frozen=True):
 
 
 def list_pages() -> list[str]:
-    """The README and every page, relative to the root."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    """The READMEs and every page, relative to the root."""
+    pages = [
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted(ROOT.glob("packages/*/README.md")),
+    ]
     return [page.relative_to(ROOT).as_posix() for page in pages]
 
 
