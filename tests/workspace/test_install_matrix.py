@@ -39,6 +39,7 @@ KERNEL = [
     ["models"],
     ["models", "new", "my_model.py"],
     ["run", "mime/mcq", "--data", "mini", "--model", "./my_model.py", "--limit", "2", "--out", "runs/own"],
+    ["sweep", "mmrv", "--data", "mini", "--model", "random", "--limit", "2", "--frames", "2,4"],
     ["data", "list"],
     ["cache"],
     ["audit"],
@@ -59,6 +60,7 @@ NEEDS_EXTRA = {
     ),
     "web": (["view", "runs"], "pip install 'vivant[web]'"),
     "figures": (["figures", "runs", "--out", "drawn"], "pip install 'vivant[figures]'"),
+    "a figure": (["items", "runs/first", "runs/second", "--figure", "items.svg"], "'vivant[figures]'"),
     "parquet": (["publish", "runs/first", "--to", "dataset"], "pip install 'vivant[parquet]'"),
     "ray": ([*RUN, "--executor", "ray"], "pip install 'vivant[ray]'"),
     "transformers": (
@@ -160,7 +162,8 @@ def test_the_wheel_alone_evaluates_analyses_and_names_the_extra_of_everything_el
     for result in results[: len(KERNEL)]:
         assert result["code"] == 0, result
     for result, (_, remedy) in zip(results[len(KERNEL) :], refused, strict=True):
-        assert result["code"] == 1 and remedy in result["errors"].splitlines()[-1], result
+        assert result["code"] == 1 and remedy in result["errors"] and not result["out"], result
+        assert result["errors"].count("\n") == 1, result["errors"]
 
 
 @pytest.fixture(scope="session")

@@ -38,7 +38,12 @@ class MimicChatModel(LocalModel):
     def __init__(self, path: str, options: ModelOptions) -> None:
         values = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
         refuse_native_video(options, "mimic-chat")
+        folder = path.rstrip("/")
         path = check_checkpoint_path(path if path.startswith((".", "/", "~")) else f"./{path}", "model")
+        if not (Path(path) / "config.json").exists() and (Path(path) / "best" / "config.json").exists():
+            raise UsageError(
+                f"{folder} is a training with several checkpoints; the best one is mimic-chat/{folder}/best"
+            )
         super().__init__(
             _format_model_name(path),
             "vivant_train.torch_backend:TorchMimicChatEngine",

@@ -39,6 +39,13 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         create("mimic-chat/somewhere", ModelOptions())
 
 
+def test_the_folder_of_a_training_names_its_best_checkpoint(tmp_path: Path) -> None:
+    (tmp_path / "best").mkdir()
+    (tmp_path / "best" / "config.json").touch()
+    with pytest.raises(UsageError, match=f"the best one is mimic-chat/{tmp_path}/best$"):
+        create(f"mimic-chat/{tmp_path}", ModelOptions())
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -79,6 +79,8 @@ def test_sources_that_do_not_fit_are_one_line(tmp_path: Path) -> None:
     both = run_vivant("table", "runs", "--corrected-by", people, "--controls", cwd=tmp_path)
     assert "different tables" in both.stderr
     nothing = run_vivant("table", "runs", "--corrected-by", "nowhere", cwd=tmp_path)
+    assert "nowhere does not exist" in nothing.stderr
+    nothing = run_vivant("table", "runs", "--corrected-by", tmp_path, cwd=tmp_path)
     assert "neither a study nor a file" in nothing.stderr
 
 

@@ -23,6 +23,9 @@ from vivant.hooks import Hook
         ("diffusers", "diffusers"),
         ("mlflow", "trackers"),
         ("vivant_study", "study"),
+        ("sqlalchemy.orm", "study"),
+        ("duckdb", "build"),
+        ("onnxscript", "train"),
         ("my_own_module", None),
     ],
 )

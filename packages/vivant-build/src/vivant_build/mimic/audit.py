@@ -163,9 +163,9 @@ def _audit(
             matched = auditor.audit_items(kept, auditor.matched_judge)
     with connect(work, settings.memory, settings.workers) as connection:
         overlaps = find_overlaps(connection, work)
-        draw_distributions(
-            connection, work, step.folder / "figures", [i for f in after.values() for i in f.items]
-        )
+        items = [item for audited in after.values() for item in audited.items]
+        if not draw_distributions(connection, work, step.folder / "figures", items):
+            step.note("no figures of the distributions: pip install 'vivant[figures]'")
     report = AuditReport(
         before=tuple(result for audited in before.values() for result in audited.results),
         after=tuple(result for audited in after.values() for result in audited.results),

@@ -83,6 +83,10 @@ def make_topics(
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 videos = _read_videos(connection, work, settings.topics)
+            if not videos:
+                raise step.fail(
+                    "all videos have topics already; to group them anew, set topics.make to always"
+                )
             groups = _group(videos, settings, progress)
             if not groups:
                 raise step.fail(

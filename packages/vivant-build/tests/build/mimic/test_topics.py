@@ -200,6 +200,12 @@ def test_words_that_form_no_groups_are_told_with_the_remedy(tmp_path: Path) -> N
         make_topics(tmp_path, settings())
 
 
+def test_a_crawl_whose_videos_all_have_topics_needs_none(tmp_path: Path) -> None:
+    write_clean(tmp_path, [video(number) for number in range(40)], [])
+    with pytest.raises(StepError, match="all videos have topics already"):
+        make_topics(tmp_path, settings())
+
+
 def test_a_model_names_topics_and_what_is_no_name_is_counted(
     world: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

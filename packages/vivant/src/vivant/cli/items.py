@@ -11,6 +11,7 @@ from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, print_message, write_tables
 from vivant.cli.parsing import split_values
+from vivant.core.optional_packages import require_package
 from vivant.hooks import load_people_hook
 
 app = CommandApp()
@@ -61,6 +62,8 @@ def items(
 
     if study is not None:
         load_people_hook()
+    if figure is not None:
+        require_package("matplotlib", "figures", "--figure")
 
     result = analyse(runs, split_values(kind), where or (), protocol=parse_protocol(protocol))
     write_tables(result.tables(limit), form, out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +15,7 @@ from vivant.cli.output import ask_user, parse_protocol, print_message, print_tab
 from vivant.cli.parsing import split_values
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
+from vivant.core.optional_packages import require_package
 from vivant.engine.options import FRAMES, RunOptions
 from vivant.engine.sweep import build_sweep_table, run_sweep
 from vivant.reporting.sweep_figure import draw_sweep
@@ -41,15 +43,21 @@ def sweep(
 
     vivant sweep mmrv --model openai/NAME --frames 8,16,32,64 --figure frames.svg
     """
+    if figure is not None:
+        require_package("matplotlib", "figures", "--figure")
     points = run_sweep(options, _counts(frames), ask_user)
     if not points:
         print_message("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
     table = build_sweep_table(points, parse_protocol(protocol), split_values(by))
     print_table(table)
-    drawn = figure or points[0].run.dir.path.parent / "frames.svg"
+    folder = points[0].run.dir.path.parent
+    if find_spec("matplotlib") is None:
+        print_message(f"Runs: {folder}    For a figure: pip install 'vivant[figures]'")
+        return
+    drawn = figure or folder / "frames.svg"
     draw_sweep(points, drawn, table)
-    print_message(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
+    print_message(f"Figure: {drawn}    runs: {folder}")
 
 
 def _counts(text: str) -> list[int]:

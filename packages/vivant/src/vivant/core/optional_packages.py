@@ -22,22 +22,38 @@ def require_package(module: str, extra: str, feature: str) -> None:
         raise UsageError(f"{feature} needs the package '{module}': pip install {name}")
 
 
-_OTHER_NAMES = {"mlflow-skinny": "mlflow", "huggingface-hub": "huggingface_hub"}
+_OTHER_NAMES = {
+    "huggingface-hub": "huggingface_hub",
+    "markdown-it-py": "markdown_it",
+    "mlflow-skinny": "mlflow",
+    "pyspellchecker": "spellchecker",
+}
 """Distributions whose module has another name."""
 
 
 def find_extra(module: str) -> str | None:
     """Return the extra of Vivant that installs a module; None if no extra does."""
-    try:
-        lines = requires("vivant") or []
-    except PackageNotFoundError:
-        return None
     extras: dict[str, list[str]] = {}
-    for line in lines:
-        name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
-        if name and extra:
-            extras.setdefault(extra[1], []).append(_OTHER_NAMES.get(name[0], name[0].replace("-", "_")))
+    for line in _list_requirements("vivant"):
+        if extra := re.search(r"extra == ['\"]([\w-]+)['\"]", line):
+            name = _get_name(line)
+            # An extra that is a package of ours brings what that package needs.
+            names = [name, *map(_get_name, _list_requirements(name) if name == f"vivant-{extra[1]}" else ())]
+            modules = [_OTHER_NAMES.get(each, each.replace("-", "_")) for each in names if each != "vivant"]
+            extras.setdefault(extra[1], []).extend(modules)
     root = module.partition(".")[0]
     fitting = [extra for extra, modules in extras.items() if root in modules]
     # Of two that bring torch, the one for language models is meant.
     return min(fitting, key=lambda extra: (extra == "diffusers", len(extras[extra])), default=None)
+
+
+def _list_requirements(package: str) -> list[str]:
+    """Return the dependencies of an installed package, with their conditions."""
+    try:
+        return requires(package) or []
+    except PackageNotFoundError:
+        return []
+
+
+def _get_name(requirement: str) -> str:
+    return re.split(r"[^\w.-]", requirement)[0]

@@ -1,10 +1,11 @@
-"""Options of a run that contradict each other."""
+"""Options of a run that contradict each other, or need a package that isn't installed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from vivant.core.errors import UsageError
+from vivant.core.optional_packages import require_package
 from vivant.core.types import FramePolicy
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_combinations(options: RunOptions) -> None:
-    """Raise where options contradict each other."""
+    """Raise UsageError if options contradict each other, or need a package that isn't installed."""
     if sum(value is not None for value in (options.frames, options.fps, options.every)) > 1:
         raise UsageError("Choose one of --frames, --fps and --every")
     if options.max_frames is not None and options.fps is None and options.every is None:
@@ -30,6 +31,8 @@ def check_combinations(options: RunOptions) -> None:
         raise UsageError("--no-thinking goes without --effort and --thinking-tokens")
     if options.address is not None and options.executor != "ray":
         raise UsageError("--address is that of a Ray cluster: add --executor ray")
+    if options.executor == "ray":
+        require_package("ray", "ray", "--executor ray")
     if options.until is not None and not options.until > 0:  # nan too
         raise UsageError(f"--until {options.until:g}: must be above 0")
     if options.subset and (options.limit is not None or options.where or stops_early(options)):

@@ -41,7 +41,7 @@ from vivant.engine.ray_worker import (
     request_key,
 )
 from vivant.engine.tokens import RequestSize
-from vivant.models.base import DeniedError, Model, ModelError, TransientError, require_package
+from vivant.models.base import DeniedError, Model, ModelError, TransientError
 
 logger = logging.getLogger("vivant")
 
@@ -75,7 +75,6 @@ class RayExecutor(Executor):
     """The workers of a cluster."""
 
     def __init__(self, model: Model, options: Any) -> None:
-        require_package("ray", "ray", "--executor ray")
         self._model = model
         self.server = model.server
         self._options = options

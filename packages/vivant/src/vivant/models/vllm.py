@@ -43,8 +43,8 @@ class VLLMModel(OpenAI):
             program = which(str(server_options["executable"]))
             if program is None:
                 raise UsageError(
-                    f"No program '{server_options['executable']}' here: pip install vllm, name it with --model-option "
-                    "executable=PATH, or give the address of a running server with --base-url"
+                    f"No program '{server_options['executable']}' here: pip install 'vivant[vllm]', name it with "
+                    "--model-option executable=PATH, or give the address of a running server with --base-url"
                 )
             self._command = [program, "serve", model, "--host", "127.0.0.1"]
             if parse_bool("trust_remote_code", server_options["trust_remote_code"]):

@@ -108,6 +108,8 @@ def _load_source(path: Path, database: str | None) -> PeopleSource:
     if path.is_file():
         return read_human_scores(path)
     if not (path / STUDY_FILE).exists():
+        if not path.exists():
+            raise UsageError(f"{path} does not exist")
         raise UsageError(
             f"{path} is neither a study nor a file of people's scores (CSV or JSON lines: id, score[, model, "
             "annotator])"
