@@ -7,10 +7,12 @@ python tools/budget.py --write    set every budget to the measured figure
 from __future__ import annotations
 
 import ast
+import io
 import os
 import re
 import subprocess
 import sys
+import tarfile
 import tempfile
 import threading
 import tomllib
@@ -203,36 +205,33 @@ def measure(root: Path, wanted: Mapping[str, Iterable[str]]) -> dict[str, Measur
     return measured
 
 
-def measure_growth(root: Path) -> Counts:
-    """Return the lines that each file gained since the last commit, or in it if nothing changed since.
+def measure_before(root: Path, packages: Iterable[str]) -> dict[str, Measured]:
+    """Measure the sources of the commit that last changed the budget; empty without git."""
 
-    Empty without git, and in a clone that has only one commit.
-    """
+    def git(*arguments: str) -> bytes:
+        return subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, check=True).stdout
 
-    def git(*arguments: str) -> list[str]:
-        try:
-            command = ["git", "-C", str(root), *arguments, "--", "packages"]
-            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
-        except (OSError, subprocess.CalledProcessError):
-            return []
-
-    untracked = git("ls-files", "--others", "--exclude-standard")
-    growth: Counts = Counter({name: len((root / name).read_bytes().splitlines()) for name in untracked})
-    changed = git("diff", "--numstat", "--no-renames", "HEAD")
-    for line in changed if changed or untracked else git("diff", "--numstat", "--no-renames", "HEAD~1"):
-        added, removed, name = line.split("\t")
-        growth[name] = 0 if added == "-" else int(added) - int(removed)
-    return growth
+    try:
+        commit = git("log", "-1", "--format=%H", "--", BUDGET).decode().strip()
+        archive = git("archive", commit, "packages")
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        with tarfile.open(fileobj=io.BytesIO(archive)) as files:
+            files.extractall(folder, filter="data")
+        return {package: measure_sources(Path(folder), package) for package in packages}
 
 
-def find_cause(kind: str, counts: Counts, growth: Mapping[str, int]) -> str:
+def find_cause(kind: str, now: Measured, before: Measured) -> str:
     """Name the file that most likely explains an exceeded budget."""
-    if kind in ("lines", "files", *TRACED):
-        file = max(sorted(counts), key=lambda name: (growth.get(name, 0), counts[name]))
-        if growth.get(file, 0) > 0:
-            return f"{file} grew most ({growth[file]:+} lines)"
-    file = max(sorted(counts), key=lambda name: counts[name])
-    return f"{file} has most ({counts[file]})"
+    # What a source alone doesn't show is explained by the lines that a file gained.
+    by = kind if kind in before else "lines"
+    growth = {name: now[by][name] - before[by][name] for name in sorted(now[kind])} if before else {}
+    file = max(growth, key=growth.__getitem__, default="")
+    if file and growth[file] > 0:
+        return f"{file} grew most ({growth[file]:+})"
+    file = max(sorted(now[kind]), key=now[kind].__getitem__)
+    return f"{file} has most ({now[kind][file]})"
 
 
 def format_figures(measured: Mapping[str, Measured], budget: Mapping[str, Mapping[str, int]]) -> str:
@@ -263,13 +262,17 @@ def main(arguments: list[str], root: Path = ROOT) -> int:
         write_budget(path, measured)
         return 0
     print(format_figures(measured, budget))
-    growth = measure_growth(root)
-    failures = [
-        f"{package}: {KINDS[kind]}: {counts.total()}, the budget is {budget[package][kind]}: "
-        f"{find_cause(kind, counts, growth)}. {REMEDY}"
+    exceeded = [
+        (package, kind)
         for package, own in measured.items()
         for kind, counts in own.items()
         if counts.total() > budget[package][kind]
+    ]
+    before = measure_before(root, {package for package, _ in exceeded}) if exceeded else {}
+    failures = [
+        f"{package}: {KINDS[kind]}: {measured[package][kind].total()}, the budget is {budget[package][kind]}: "
+        f"{find_cause(kind, measured[package], before.get(package, {}))}. {REMEDY}"
+        for package, kind in exceeded
     ]
     print("\n".join(failures), file=sys.stderr, end="\n" if failures else "")
     return 1 if failures else 0

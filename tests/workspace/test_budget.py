@@ -90,13 +90,27 @@ def test_the_file_that_grew_is_named_rather_than_the_largest(
     git(root, "commit", "-m", "Start")
     calm.write_text(f"{SOURCES['calm.py']}X = 1\nY = 2\n")
     budget.main([], root)
-    assert "calm.py grew most (+2 lines)" in capsys.readouterr().err
+    assert "calm.py grew most (+2)" in capsys.readouterr().err
     git(root, "commit", "--all", "-m", "Grow")
     budget.main([], root)
-    assert "calm.py grew most (+2 lines)" in capsys.readouterr().err
+    assert "calm.py grew most (+2)" in capsys.readouterr().err
     calm.with_name("new.py").write_text("Z = 3\n" * 5)
     budget.main([], root)
-    assert "new.py grew most (+5 lines)" in capsys.readouterr().err
+    assert "new.py grew most (+5)" in capsys.readouterr().err
+
+
+def test_what_grew_is_counted_in_the_kind_that_is_exceeded(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    git(root, "init")
+    git(root, "add", ".")
+    git(root, "commit", "-m", "Start")
+    source = root / "packages" / "small" / "src" / "small"
+    (source / "calm.py").write_text(SOURCES["calm.py"].replace("x: int", "x: Any"))
+    (source / "long.py").write_text(SOURCES["long.py"] + "X = 1\n")
+    assert budget.main([], root) == 1
+    uses = next(line for line in capsys.readouterr().err.splitlines() if budget.KINDS["any"] in line)
+    assert "calm.py grew most (+1)" in uses
 
 
 def test_write_sets_the_budget_to_what_is_measured(root: Path) -> None:
