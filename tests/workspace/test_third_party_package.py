@@ -21,7 +21,7 @@ from vivant.benchmarks.declarative.answer_scorers import check_scorer
 from vivant.cli.main import app
 from vivant.core.errors import UsageError
 from vivant.core.table import to_json
-from vivant.hooks import load_people_hook
+from vivant.hooks import TABLES, list_hooks, load_hook, load_people_hook
 from vivant.models.registry import create
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -375,12 +375,27 @@ def test_a_broken_command_is_one_line(name: str, problem: str) -> None:
     assert str(error).endswith(problem)
 
 
+def test_an_editable_install_beside_its_egg_info_is_one_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    points = (
+        "[vivant.tables]\n# ours\n  reply-length = other.tables:build [extra]\n\n[console_scripts]\nx = y:z\n"
+    )
+    make_metadata(tmp_path / "site", "vivant-other", points)
+    (tmp_path / "src" / "vivant_other.egg-info").mkdir(parents=True)
+    (tmp_path / "src" / "vivant_other.egg-info" / "entry_points.txt").write_text(points)
+    monkeypatch.syspath_prepend(tmp_path / "src")
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    hook = list_hooks(TABLES)["reply-length"]
+    assert (hook.value, hook.dist.name, hook.dist.version) == ("other.tables:build", "vivant-other", "1.0")
+    with pytest.raises(UsageError, match=r"vivant-other cannot be loaded: ModuleNotFoundError: .*'other'"):
+        load_hook(TABLES, "reply-length")
+
+
 @pytest.mark.usefixtures("_with_broken")
 def test_two_packages_with_one_name_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_metadata(tmp_path, "vivant-other", "[vivant.tables]\nreply-length = other:table\n")
     monkeypatch.syspath_prepend(tmp_path)
-    from vivant.hooks import TABLES, load_hook
-
     with pytest.raises(
         UsageError, match=r"Several packages provide 'reply-length' .*: vivant-example, vivant-other"
     ):

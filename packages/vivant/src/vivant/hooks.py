@@ -109,7 +109,12 @@ class People(Protocol):
         """Return what people wrote in a study; None if nobody has opened it yet."""
 
     def make(self, folder: Path, **settings: Any) -> NewStudy:
-        """Write a study; `settings` are the fields of `vivant_study.make.StudySpec`."""
+        """Write a study.
+
+        Commands pass the settings they need: `kind` ("mcq", "free-then-mcq", "blind-comments" …), `origin` (runs,
+        benchmarks or a pack), `only` (the samples to ask about, by origin), `data`, `where`, `seed`, `key`, `labels`,
+        `judgements_per_item`, `odd_options`, `languages`, `title`, `question`, `copy`. Refuse what you don't support.
+        """
 
 
 class Hook(NamedTuple):
@@ -139,13 +144,15 @@ def _read_hooks(state: tuple[tuple[str, int], ...]) -> list[Hook]:
     files: dict[str, Path] = {}
     for folder, _ in state:
         for file in Path(folder).glob("*-info/entry_points.txt"):
-            files.setdefault(file.parent.name.partition("-")[0].lower(), file)
+            # setuptools leaves name.egg-info beside the sources of a package that name-1.0.dist-info installs.
+            name = file.parent.name.removesuffix(".egg-info").partition("-")[0]
+            files.setdefault(re.sub(r"[-_.]+", "-", name).lower(), file)
     hooks = []
     for file in files.values():
-        if "[vivant." in (text := file.read_text(encoding="utf-8")):
+        if "[vivant." in (text := file.read_text(encoding="utf-8", errors="replace")):
             for section in re.split(r"^\[", text, flags=re.MULTILINE)[1:]:
                 group, _, lines = section.partition("]")
-                pairs = re.findall(r"^([^=#\n]+?)\s*=\s*(\S+)", lines, re.MULTILINE)
+                pairs = re.findall(r"^[ \t]*([^=#\s][^=\n]*?)\s*=\s*([\w.:]+)", lines, re.MULTILINE)
                 hooks += [Hook(group, name, value, file.parent) for name, value in pairs]
     return hooks
 
@@ -191,6 +198,11 @@ def _conflict_error(feature: str, hooks: Iterable[Hook]) -> UsageError:
 
 def describe_error(error: Exception) -> str:
     """Describe an exception in one line. Our own errors explain themselves without their class name."""
+    if isinstance(error, ModuleNotFoundError):
+        from vivant.core.optional_packages import describe_missing
+
+        if remedy := describe_missing(error):
+            return f"it {remedy}"
     text = str(error) if isinstance(error, VivantError) else f"{type(error).__name__}: {error}"
     return " ".join(text.split())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import questions, vivant
+from vivant import mini
 from vivant.bridges.trackers import find_step, make_point, write_tensorboard
 from vivant.bridges.watching import fill_checkpoint, list_checkpoints, watch
 from vivant.core.errors import DataError
@@ -110,6 +112,14 @@ def test_the_checkpoint_is_asked_and_not_the_model_of_the_recipe(tmp_path: Path)
     assert filled.model == f"transformers/{tmp_path / 'checkpoint-20'}"
     assert filled.every == 30  # as the recipe says
     assert not filled.model_options  # those of the recipe are another backend's
+
+
+def test_an_exported_model_is_asked_through_onnx(tmp_path: Path) -> None:
+    checkpoint = tmp_path / "checkpoint-7"
+    shutil.copytree(Path(mini.__file__).parent / "tiny", checkpoint)
+    (found,) = list_checkpoints(tmp_path)
+    options = make_options(selectors=("mime",), model="{}")
+    assert fill_checkpoint(options, found, tmp_path / "out").model == f"onnx/{checkpoint}"
 
 
 def test_a_checkpoint_that_appears_is_evaluated_when_its_files_have_settled(

@@ -27,6 +27,7 @@ from vivant.hooks import Hook
         ("duckdb", "build"),
         ("onnxscript", "train"),
         ("my_own_module", None),
+        ("yt_dlp", None),
     ],
 )
 def test_the_smallest_extra_that_brings_a_module_is_named(module: str, extra: str | None) -> None:
@@ -40,7 +41,7 @@ def fail(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
         raise ModuleNotFoundError(f"No module named '{module}'", name=module)
 
     monkeypatch.setattr(cli, "app", broken)
-    monkeypatch.setattr(sys, "argv", ["vivant", "view", "runs"])
+    monkeypatch.setattr(sys, "argv", ["vivant", "-q", "view", "runs"])
     cli.main()
 
 
@@ -51,7 +52,7 @@ def test_a_missing_module_of_a_known_extra_is_one_line(
         fail(monkeypatch, "starlette.routing")
     assert stop.value.code == 1
     assert capsys.readouterr().err == (
-        "vivant: view needs the package 'starlette.routing'. Install it with: pip install 'vivant[web]'\n"
+        "vivant: view needs the package 'starlette'. Install it with: pip install 'vivant[web]'\n"
     )
 
 

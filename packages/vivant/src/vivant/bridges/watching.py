@@ -86,7 +86,7 @@ def fill_checkpoint(options: RunOptions, checkpoint: Checkpoint, out: Path) -> R
 def _guess_backend(folder: Path) -> str:
     """The backend that reads a checkpoint of this form."""
     if (folder / "vivant-onnx.json").is_file():
-        return "mimic-chat-onnx"
+        return "onnx"
     try:
         config = msgspec.json.decode((folder / "config.json").read_bytes(), type=dict[str, Any])
     except (OSError, msgspec.MsgspecError) as error:

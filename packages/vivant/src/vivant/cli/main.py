@@ -227,16 +227,13 @@ def main() -> None:
         print(f"vivant: {error}", file=sys.stderr)
         sys.exit(1)
     except ModuleNotFoundError as error:
-        from vivant.core.optional_packages import find_extra
+        from vivant.core.optional_packages import describe_missing
 
-        extra = find_extra(error.name or "")
-        if extra is None or os.environ.get("VIVANT_DEBUG"):
+        remedy = describe_missing(error)
+        if not remedy or os.environ.get("VIVANT_DEBUG"):
             raise
-        print(
-            f"vivant: {' '.join(sys.argv[1:2])} needs the package '{error.name}'. "
-            f"Install it with: pip install 'vivant[{extra}]'",
-            file=sys.stderr,
-        )
+        command = next((word for word in sys.argv[1:] if not word.startswith("-")), "vivant")
+        print(f"vivant: {command} {remedy}", file=sys.stderr)
         sys.exit(1)
     except BrokenPipeError:
         # `vivant table … | head`: the reader has exited, which is not an error.

@@ -38,13 +38,21 @@ def find_extra(module: str) -> str | None:
         if extra := re.search(r"extra == ['\"]([\w-]+)['\"]", line):
             name = _get_name(line)
             # An extra that is a package of ours brings what that package needs.
-            names = [name, *map(_get_name, _list_requirements(name) if name == f"vivant-{extra[1]}" else ())]
+            needed = _list_requirements(name) if name == f"vivant-{extra[1]}" else ()
+            names = [name, *(_get_name(each) for each in needed if "extra ==" not in each)]
             modules = [_OTHER_NAMES.get(each, each.replace("-", "_")) for each in names if each != "vivant"]
             extras.setdefault(extra[1], []).extend(modules)
     root = module.partition(".")[0]
     fitting = [extra for extra, modules in extras.items() if root in modules]
     # Of two that bring torch, the one for language models is meant.
     return min(fitting, key=lambda extra: (extra == "diffusers", len(extras[extra])), default=None)
+
+
+def describe_missing(error: ModuleNotFoundError) -> str:
+    """Return what is missing and the extra that brings it; empty if no extra does."""
+    name = (error.name or "").partition(".")[0]
+    extra = find_extra(name)
+    return f"needs the package '{name}'. Install it with: pip install 'vivant[{extra}]'" if extra else ""
 
 
 def _list_requirements(package: str) -> list[str]:

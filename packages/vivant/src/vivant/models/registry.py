@@ -75,6 +75,7 @@ def list_backends() -> dict[str, Backend]:
                 name=name,
                 form=f"{name}/NAME",
                 summary=f"from the package {hook.dist.name}",
+                needs=f"see {hook.dist.name}",
                 factory=hook.value,
                 code_version=f"{hook.dist.name} {hook.dist.version}",
             ),
