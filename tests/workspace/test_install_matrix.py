@@ -13,13 +13,14 @@ from typing import Any
 
 import pytest
 
-from tests.support import tiny_models
+from tests.support import standin, tiny_models
 from tests.workspace.environments import build_wheels, make_environment
 
 RUN = ["run", "mime/mcq", "--data", "mini", "--model", "vivant/tiny", "--limit", "4"]
 DRAW = ["run", "mmie/sa", "--data", "mini", "--model", "echo/<picture>a kite</picture>", "--limit", "1"]
 DRAW += ["--image-model", "diffusers/pipeline", "--image-option", "steps=2", "--judge", "heuristic"]
 KERNEL = [
+    ["demo"],
     [*RUN, "--out", "runs/mine"],
     ["plan", "mime/mcq", "--data", "mini", "--model", "openai/gpt-4o-mini"],
     ["score", "runs/first", "--protocol", "strict"],
@@ -158,10 +159,22 @@ def test_the_wheel_alone_evaluates_analyses_and_names_the_extra_of_everything_el
     tmp_path: Path, wheels: dict[str, Path], runs: Path
 ) -> None:
     refused = list(NEEDS_EXTRA.values())
-    results = use(tmp_path, wheels, runs, "", [*KERNEL, *(words for words, _ in refused)])
-    for result in results[: len(KERNEL)]:
+    with standin.openai(lambda _: standin.openai_says("A")) as server:
+        served = [
+            *RUN[:-4],
+            "--model",
+            "openai/x",
+            "--base-url",
+            f"http://127.0.0.1:{server.port}/v1",
+            "--limit",
+            "4",
+        ]
+        works = [*KERNEL, served]
+        results = use(tmp_path, wheels, runs, "", [*works, *(words for words, _ in refused)])
+    assert len(server.requests) == 4
+    for result in results[: len(works)]:
         assert result["code"] == 0, result
-    for result, (_, remedy) in zip(results[len(KERNEL) :], refused, strict=True):
+    for result, (_, remedy) in zip(results[len(works) :], refused, strict=True):
         assert result["code"] == 1 and remedy in result["errors"] and not result["out"], result
         assert result["errors"].count("\n") == 1, result["errors"]
 

@@ -1,4 +1,4 @@
-"""The tests of a package need the kernel and that package; tests of several packages are in tests/workspace."""
+"""Packages use each other's public names only; the tests of a package need the kernel and that package."""
 
 from __future__ import annotations
 
@@ -21,6 +21,17 @@ def list_imports(file: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_no_package_imports_a_private_name_of_another() -> None:
+    found = [
+        f"{file.relative_to(PACKAGES)}: {name}"
+        for package, module in MODULES.items()
+        for file in (PACKAGES / package / "src").rglob("*.py")
+        for name in list_imports(file)
+        if name.split(".")[0] in {*MODULES.values()} - {module} and "._" in name
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize("package", sorted(MODULES))
