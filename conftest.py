@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# Two workers share the cores, so that each computes on one. Set before numpy and torch are imported.
+# Workers share the cores, so each computes on one. Set before numpy and torch are imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from tests.support.matrix_tiles import avoid_broken_tiles

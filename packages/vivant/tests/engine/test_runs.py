@@ -283,7 +283,7 @@ def test_killed_at_fifty_random_moments_the_log_is_that_of_an_undisturbed_run(tm
             process = start("killed")
             # Any moment: while it reads the questions, writes the manifest, resumes, asks, logs.
             target = len(server.requests) + chance.randrange(1, 24)
-            deadline = time.monotonic() + (chance.uniform(0.0, 0.1) if chance.random() < 0.3 else 20)
+            deadline = time.monotonic() + (chance.uniform(0.0, 0.1) if chance.random() < 0.3 else 600)
             while len(server.requests) < target and process.is_alive() and time.monotonic() < deadline:
                 time.sleep(0.002)
             process.kill()

@@ -106,7 +106,7 @@ def test_a_killed_process_leaves_what_arrived(tmp_path: Path) -> None:
             PINNED,
         ]
         process = subprocess.Popen(command, env={**os.environ, **env}, stderr=subprocess.DEVNULL)
-        assert served.stalled.wait(60)
+        assert served.stalled.wait(600)
         while not any(file.stat().st_size > 1_000_000 for file in place.glob(".*.part")):
             assert process.poll() is None
             time.sleep(0.01)

@@ -83,7 +83,7 @@ class Served:
 
     def stop(self) -> None:
         self._server.should_exit = True
-        self._thread.join(30)
+        self._thread.join(600)
         self._bound.close()
 
     def post(self, body: Any, **headers: str) -> tuple[int, bytes]:

@@ -86,7 +86,7 @@ class FaultServer:
         self.die()
         self._do(self._forget())
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
+        self._thread.join(600)
         self._loop.close()
         # A connection that arrived while the server died belongs to nobody; it is collected here, not in a test.
         with warnings.catch_warnings():
@@ -94,7 +94,7 @@ class FaultServer:
             gc.collect()
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(20)
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(600)
 
     # ── in its own thread ──
 

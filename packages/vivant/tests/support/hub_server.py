@@ -213,10 +213,10 @@ def hub() -> Iterator[Hub]:
 
     thread = threading.Thread(target=lambda: loop.run_until_complete(main()), daemon=True)
     thread.start()
-    started.wait(10)
+    assert started.wait(600)
     try:
         yield served
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
+        thread.join(600)
         loop.close()
