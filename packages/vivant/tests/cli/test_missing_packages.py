@@ -9,7 +9,7 @@ import pytest
 
 from vivant.cli import main as cli
 from vivant.core.optional_packages import find_extra
-from vivant.hooks import Hook
+from vivant.hooks import Hook, describe_error
 
 
 @pytest.mark.parametrize(
@@ -53,6 +53,27 @@ def test_a_missing_module_of_a_known_extra_is_one_line(
     assert stop.value.code == 1
     assert capsys.readouterr().err == (
         "vivant: view needs the package 'starlette'. Install it with: pip install 'vivant[web]'\n"
+    )
+
+
+def test_a_module_that_a_hook_needs_names_its_extra() -> None:
+    error = ModuleNotFoundError("No module named 'sqlalchemy'", name="sqlalchemy.orm")
+    assert describe_error(error) == (
+        "it needs the package 'sqlalchemy'. Install it with: pip install 'vivant[study]'"
+    )
+    assert describe_error(ModuleNotFoundError("No module named 'mine'", name="mine")).startswith(
+        "ModuleNotFound"
+    )
+
+
+def test_a_choice_that_does_not_exist_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["vivant", "run", "mime", "--model", "random", "--executor", "slurm"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err == (
+        "vivant: Invalid value for '--executor': 'slurm' is not one of 'local', 'ray' (see `vivant run --help`)\n"
     )
 
 

@@ -247,4 +247,5 @@ def _describe_usage(error: Any) -> str:
     near = getattr(error, "possibilities", None)
     text = f"{error.message}; did you mean {near[0]}?" if near else error.format_message().rstrip(".")
     command = error.ctx.command_path if error.ctx is not None else "vivant"
+    # Some versions of Typer put "Value error, " before what is wrong with a choice.
     return f"{text.replace('Value error, ', '')} (see `{command} --help`)"
